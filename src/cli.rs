@@ -1,11 +1,11 @@
-//! The command line: parses, dispatches, prints, and reports the result by the exit code.
+//! The command line: parses arguments, runs the command, prints, and sets the exit code.
 //!
-//! One file per command. Errors go to standard error as one sentence with a remedy; a closed reader
-//! counts as success. Commands print through `out` only, which escapes terminal control sequences.
+//! Each command has a file or module of its own. Errors go to standard error as one sentence with a
+//! fix; a closed reader counts as success. Commands print only through `out`, which escapes
+//! terminal control sequences.
 
 pub mod examples;
 pub mod detail_level {
-    //! How much of the report the text of `check` shows: the short form, all of it, or one part.
 
     use clap::{Args, ValueEnum};
 
@@ -22,7 +22,6 @@ pub mod detail_level {
         pub only: Option<OnlyPart>,
     }
 
-    /// Values of `--only`.
     #[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
     pub enum OnlyPart {
         /// What to do, in order, with the commands to apply, verify and undo it.
@@ -52,15 +51,13 @@ mod input;
 mod input_file;
 mod rule_directory;
 mod error {
-    //! The reasons for which a command ends early. [`crate::cli::run`] maps each to an exit code.
 
-    /// Why a command ended early.
+    /// Reason why a command ended early; [`crate::cli::run`] maps it to an exit code.
     #[derive(Debug, thiserror::Error)]
     pub enum CliError {
-        /// Wrong use, or rules or an input file that cannot be used: exit code 2.
+        /// Wrong use, or unusable rules or input file: exit code 2.
         #[error("{0}")]
         Usage(String),
-        /// Anything else: exit code 1.
         #[error(transparent)]
         Other(#[from] anyhow::Error),
         /// Ended by a signal: exit code 128 + n. The second field is an error of the cleanup.
@@ -70,18 +67,19 @@ mod error {
 }
 mod out;
 mod version {
-    //! `walwise --version`: the version, the commit that the program was built from, and the rules
-    //! and tables in it.
+    //! `walwise --version`: the version, the commit that the program was built from, and the
+    //! shipped rules and tables.
     //!
-    //! Packagers set the commit in the environment (packaging/binary); in the packed crate build.rs
-    //! does.
+    //! Packagers set the commit in the environment (packaging/binary); in the published crate,
+    //! build.rs sets it.
 
     use crate::session;
 
-    /// One line each; the first is stable for scripts: `walwise VERSION`.
-    pub(super) fn lines() -> String {
+    /// One line each for version, commit and shipped files; scripts rely on the first line,
+    /// `walwise VERSION`.
+    pub(super) fn version_lines() -> String {
         let commit = option_env!("WALWISE_COMMIT").filter(|commit| !commit.is_empty());
-        let commit = commit.unwrap_or("unknown: not set when this was built");
+        let commit = commit.unwrap_or("unknown (not set at build time)");
         let pack = session::shipped_fingerprint();
         format!(
             "walwise {}\ncommit {commit}\npack   {pack}\n",
@@ -91,10 +89,10 @@ mod version {
 }
 mod rule_files {
     //! The user's rules: `/etc/walwise/rules.d` and those named on the command line.
-    //! [`super::rule_directory`] reads them, in a subprocess.
+    //! [`super::rule_directory`] reads them in a subprocess.
     //!
-    //! Rules belong to the machine that runs walwise, so a capture of another host is judged by
-    //! local rules. An unusable file disables nothing else: the report names it, and a check
+    //! Rules belong to the machine that runs walwise, so local rules judge a capture of another
+    //! host. An unusable file does not disable other rules: the report names the file, and a check
     //! without findings then ends with 2 instead of 0.
 
     use std::fs;
@@ -105,31 +103,31 @@ mod rule_files {
         RuleFiles, SYSTEM_RULES, SelectedRuleFiles, display_path, file_error,
     };
     use super::{CliError, input, out};
-    use crate::rules::{RuleExamples, RuleSet};
+    use crate::rules::{ExampleLoading, RuleSet};
     use crate::session;
     use crate::text;
 
-    /// The exit code if rules are not in force and nothing else failed.
+    /// The exit code if the only problem is that a rule file is not in force.
     const NOT_IN_FORCE: u8 = 2;
 
-    /// The built-in rules, those of this machine, and those of `--rules`.
-    pub(super) fn rules(dir: Option<&Path>) -> Result<RuleSet, CliError> {
-        load_rules(dir, RuleExamples::Skipped)
+    /// The built-in rules, those in `/etc/walwise/rules.d`, and those of `--rules`.
+    pub(super) fn rules_in_force(dir: Option<&Path>) -> Result<RuleSet, CliError> {
+        load_rules(dir, ExampleLoading::Skipped)
     }
 
-    /// The same, with the examples of the built-in rules.
+    /// Like [`rules_in_force`], with the examples of the built-in rules.
     pub(super) fn rules_with_examples(dir: Option<&Path>) -> Result<RuleSet, CliError> {
-        load_rules(dir, RuleExamples::Read)
+        load_rules(dir, ExampleLoading::Read)
     }
 
-    fn load_rules(dir: Option<&Path>, examples: RuleExamples) -> Result<RuleSet, CliError> {
+    fn load_rules(dir: Option<&Path>, examples: ExampleLoading) -> Result<RuleSet, CliError> {
         let of_machine = Path::new(SYSTEM_RULES);
-        // Most machines have none: this saves them a subprocess.
+        // Most machines have no rules of their own; checking first saves a subprocess.
         let none =
             fs::symlink_metadata(of_machine).is_err_and(|e| e.kind() == io::ErrorKind::NotFound);
         let found = match (dir, none) {
             (None, true) => RuleFiles::default(),
-            _ => match input::rules(dir) {
+            _ => match input::read_rules(dir) {
                 Ok(found) => found.map_err(CliError::Usage)?,
                 Err(e) => {
                     return Err(usage_error(
@@ -141,15 +139,15 @@ mod rule_files {
             },
         };
         let (rules, _) = RuleSet::with_user_files(&found.files, examples, session::today());
-        Ok(rules.with_notes(found.ignored, found.remarks))
+        Ok(rules.with_extra_notes(found.ignored, found.remarks))
     }
 
-    /// The exit code of a command under these rules; prints why if it is not `code`.
-    pub(super) fn exit_code(code: u8, rules: &RuleSet) -> u8 {
-        if code != 0 || rules.not_in_force().is_empty() {
+    /// The exit code of a command under these rules. Prints why if some rules are not in force.
+    pub(super) fn warn_and_exit_code(code: u8, rules: &RuleSet) -> u8 {
+        if code != 0 || rules.not_in_force_sentences().is_empty() {
             return code;
         }
-        for sentence in rules.not_in_force() {
+        for sentence in rules.not_in_force_sentences() {
             out::print_error(sentence);
         }
         NOT_IN_FORCE
@@ -157,13 +155,13 @@ mod rule_files {
 
     /// Rule files to check, named one by one or by their directory; all must be readable. The other
     /// rules of this machine stay in force, as in a normal run.
-    pub(super) fn selected_files(paths: &[PathBuf]) -> Result<SelectedRuleFiles, CliError> {
+    pub(super) fn read_selected_files(paths: &[PathBuf]) -> Result<SelectedRuleFiles, CliError> {
         let all = paths
             .iter()
             .map(|path| display_path(path))
             .collect::<Vec<_>>()
             .join(", ");
-        let answer = input::rule_files(paths).map_err(|e| {
+        let answer = input::read_rule_files(paths).map_err(|e| {
             CliError::Usage(format!("cannot read {all}: {}", text::error_message(&e)))
         })?;
         answer.map_err(CliError::Usage)
@@ -177,7 +175,7 @@ mod host;
 mod report_store;
 mod baseline {
     //! The report that a check is compared with: a named one, or the last saved one
-    //! ([`super::kept`]).
+    //! ([`super::report_store`]).
 
     use std::io::{self, Read};
     use std::path::Path;
@@ -185,17 +183,16 @@ mod baseline {
     use super::args::Check;
     use super::report_store::ReportStore;
     use super::{CliError, input, out};
-    use crate::escape::Command;
+    use crate::escape::ShellCommand;
     use crate::host::path_bytes;
     use crate::report::Format;
     use crate::report::difference::{MAX_BYTES, ReportSnapshot};
     use crate::session::Session;
     use crate::text;
 
-    /// The value of `--baseline` for the last saved report.
     const LAST: &str = "last";
 
-    pub(super) fn check_options(args: &Check) -> Result<(), CliError> {
+    pub(super) fn check_baseline_options(args: &Check) -> Result<(), CliError> {
         if args.baseline.is_none() || args.format.shows_difference() {
             return Ok(());
         }
@@ -211,9 +208,9 @@ mod baseline {
         )))
     }
 
-    /// The report to compare with, if one was requested. With `--save` a missing or unusable last
-    /// report is only a notice: the first run of a series has none.
-    pub(super) fn load(
+    /// The report to compare with, if one was requested. With `--save`, a missing or unusable last
+    /// report only prints a notice, because the first run of a series has no report yet.
+    pub(super) fn load_baseline(
         args: &Check,
         session: &Session,
     ) -> Result<Option<ReportSnapshot>, CliError> {
@@ -221,7 +218,7 @@ mod baseline {
             return Ok(None);
         };
         if name != Path::new(LAST) {
-            return parse(name, input::open(name, MAX_BYTES)).map(Some);
+            return parse_baseline(name, input::open(name, MAX_BYTES)).map(Some);
         }
         match last_report(args, session) {
             Err(CliError::Usage(sentence)) if args.save => {
@@ -236,14 +233,14 @@ mod baseline {
         let target = args.target.as_deref();
         let shelf = ReportStore::for_target(session, target)?;
         let place = text::display_safe(path_bytes(&shelf.directory));
-        let newest = shelf.newest().map_err(|error| {
+        let newest = shelf.newest_report().map_err(|error| {
             CliError::Usage(format!(
                 "cannot read {place}: {}",
                 text::error_message(&error)
             ))
         })?;
         match newest {
-            Some(path) => parse(&path, input::open_regular(&path, MAX_BYTES)),
+            Some(path) => parse_baseline(&path, input::open_regular(&path, MAX_BYTES)),
             None if args.save => Err(CliError::Usage(format!(
                 "no baseline is saved in {place} yet"
             ))),
@@ -254,7 +251,10 @@ mod baseline {
         }
     }
 
-    fn parse(path: &Path, opened: io::Result<impl Read>) -> Result<ReportSnapshot, CliError> {
+    fn parse_baseline(
+        path: &Path,
+        opened: io::Result<impl Read>,
+    ) -> Result<ReportSnapshot, CliError> {
         let refuse = |what: String| {
             CliError::Usage(format!("cannot compare with {}: {what}", path.display()))
         };
@@ -267,14 +267,17 @@ mod baseline {
         ReportSnapshot::parse(kept).map_err(|error| refuse(error.to_string()))
     }
 
-    /// The command that saves a baseline.
     fn save_command(target: Option<&Path>) -> String {
-        let of = |target: &Path| Command::check(&text::display_safe(path_bytes(target)), " --save");
-        Command::or_placeholder(target.map_or(Some(Command::new("walwise check --save")), of))
+        let of = |target: &Path| {
+            ShellCommand::walwise_check(&text::display_safe(path_bytes(target)), " --save")
+        };
+        ShellCommand::or_placeholder(
+            target.map_or(Some(ShellCommand::new("walwise check --save")), of),
+        )
     }
 }
 mod capture {
-    //! `walwise capture`: this host as one text file, to be analysed elsewhere.
+    //! `walwise capture`: writes this host as one text file, to be analysed elsewhere.
 
     use super::args::{Capture, HostArgs};
     use super::host;
@@ -306,12 +309,12 @@ mod capture {
             env!("CARGO_PKG_VERSION"),
             session::now()
         );
-        delivery.deliver(&recording.archive(&comment, !args.no_mask))
+        delivery.deliver(&recording.render_capture(&comment, !args.no_mask))
     }
 }
 mod facts;
 pub mod generate {
-    //! `walwise generate`: documents made from the program itself, so they cannot disagree with it.
+    //! `walwise generate`: documents generated from the program itself, so that both agree.
 
     use clap::CommandFactory;
     use clap_complete::aot::{self, Generator};
@@ -319,7 +322,7 @@ pub mod generate {
     use super::args::{Cli, Generate, Shell};
     use super::out::{ExitResult, print};
 
-    /// The JSON schema of the report; a test of the report derives it from the types and compares.
+    /// A test of the report derives the JSON schema from the types and compares it with this file.
     const SCHEMA: &str = include_str!("../assets/report.schema.json");
 
     pub(super) fn run(what: &Generate) -> ExitResult {
@@ -347,8 +350,6 @@ pub mod generate {
 }
 mod rules;
 mod explain {
-    //! `walwise explain`: why a rule applies, does not, or cannot be decided, condition by
-    //! condition.
 
     use std::collections::BTreeSet;
 
@@ -357,18 +358,19 @@ mod explain {
     use super::host;
     use super::out::{ExitResult, print};
     use super::rule_files;
-    use super::rules::unknown_rule;
+    use super::rules::unknown_rule_error;
     use crate::facts::{MissingFact, Scope, Subject};
     use crate::rules::explain;
     use crate::rules::{self, Finding, Outcome, Rule, RuleSet};
-    use crate::text::page::TextBuilder;
+    use crate::text::text_builder::TextBuilder;
     use crate::{report, session};
 
-    /// Prints the trace of a rule for each of its subjects, or for those of the target.
+    /// Prints the trace of a rule, condition by condition, for each of its subjects or for those of
+    /// the target.
     pub(super) fn run(args: &Explain) -> ExitResult {
-        let rules = host::rules(args.from.rules.as_deref())?;
+        let rules = host::rules_in_force(args.from.rules.as_deref())?;
         if rules.find(&args.rule).is_none() {
-            return Err(unknown_rule(&rules, &args.rule));
+            return Err(unknown_rule_error(&rules, &args.rule));
         }
         let session =
             host::open_session_assuming(&args.from, args.target.as_deref(), rules, &args.assume)?;
@@ -380,8 +382,10 @@ mod explain {
         if args.target.is_some() {
             let concerns = report::SubjectsByTarget::from_facts(&facts);
             let about = |target| concerns.subjects(target);
-            let concerned: BTreeSet<Subject> =
-                facts.subjects(Scope::Target).flat_map(about).collect();
+            let concerned: BTreeSet<Subject> = facts
+                .subjects_of_scope(Scope::Target)
+                .flat_map(about)
+                .collect();
             subjects
                 .retain(|subject| subject.scope() == Scope::Host || concerned.contains(subject));
         }
@@ -397,7 +401,7 @@ mod explain {
             )));
         }
         let explain = |subject: &Subject| {
-            rules::evaluate_rule(rule, &facts, subject, session.circumstances())
+            rules::evaluate_rule(rule, &facts, subject, session.evaluation_options())
         };
         let findings: Vec<Finding> = subjects.iter().map(explain).collect();
         let matters = |finding: &&Finding| finding.outcome != Outcome::DoesNotApply;
@@ -425,25 +429,30 @@ mod explain {
         }
         push_rule_metadata(&mut page, rule, &session.rules);
         let code = print(&page.finish())?;
-        Ok(rule_files::exit_code(code, &session.rules))
+        Ok(rule_files::warn_and_exit_code(code, &session.rules))
     }
 
-    /// What does not depend on the subject: sources, evidence, an overridden level, the pack.
+    /// Appends what does not depend on the subject: sources, evidence, an overridden level, the
+    /// pack.
     fn push_rule_metadata(page: &mut TextBuilder, rule: &Rule, rules: &RuleSet) {
-        page.hanging(0, "sources: ", &rule.refs.join("; "));
+        page.hanging_paragraph(0, "sources: ", &rule.refs.join("; "));
         for evidence in &rule.evidence {
             for (line, at) in evidence.lines().iter().zip(0..) {
                 if at == 0 {
-                    page.hanging(0, "evidence: ", line);
+                    page.hanging_paragraph(0, "evidence: ", line);
                 } else {
-                    page.hanging(2, "", line);
+                    page.hanging_paragraph(2, "", line);
                 }
             }
         }
-        if let Some(given) = rules.overrides().iter().find(|given| given.rule == rule.id) {
-            page.paragraph(0, &given.note(false).to_string());
+        if let Some(given) = rules
+            .level_overrides()
+            .iter()
+            .find(|given| given.rule == rule.id)
+        {
+            page.paragraph(0, &given.to_note(false).to_string());
         }
-        page.paragraph(0, &session::pack(rules).describe());
+        page.paragraph(0, &session::build_pack(rules).describe());
     }
 
     fn push_explanation(page: &mut TextBuilder, finding: &Finding) {
@@ -462,8 +471,8 @@ mod explain {
         }
         if let Outcome::Undecided { needs } = &finding.outcome {
             for (set, at) in needs.iter().zip(0..) {
-                let facts: Vec<String> = set.iter().map(need_text).collect();
-                page.hanging(
+                let facts: Vec<String> = set.iter().map(missing_fact_text).collect();
+                page.hanging_paragraph(
                     2,
                     if at == 0 {
                         "needed to decide: "
@@ -477,7 +486,7 @@ mod explain {
         page.blank_line();
     }
 
-    fn need_text(need: &MissingFact) -> String {
+    fn missing_fact_text(need: &MissingFact) -> String {
         let help = need
             .remedy
             .as_ref()
@@ -487,12 +496,12 @@ mod explain {
     }
 }
 mod drill;
+mod interactive;
 mod probe;
-mod screens;
 mod signals;
 mod trial;
 mod show {
-    //! `walwise show`: a saved report from its file, as text. Nothing on the host is read.
+    //! `walwise show`: prints a saved report. Nothing on the host is read.
 
     use super::CliError;
     use super::args::{Show, ShowFormat};
@@ -520,11 +529,11 @@ mod show {
 }
 mod check;
 mod upgrade {
-    //! `walwise upgrade`: what the next kernel, distribution or tools change. The exit code reports
-    //! blockers.
+    //! `walwise upgrade`: the changes with the next kernel, distribution or tools. The exit code
+    //! reports blockers.
     //!
-    //! It is `check --assume` with its own report. Nothing is measured, and existing problems count
-    //! only if they affect the next boot.
+    //! The command is `check --assume` with a report of its own. Nothing is measured, and existing
+    //! problems count only if they affect the next boot.
 
     use super::CliError;
     use super::args::{PlainFormat, UpgradeArgs};
@@ -543,17 +552,18 @@ mod upgrade {
             xfsprogs: args.xfsprogs.clone(),
             btrfs_progs: args.btrfs_progs.clone(),
         };
-        let rules = host::rules(args.from.rules.as_deref())?;
-        let machine = host::open(args.from.host.as_deref())?;
+        let rules = host::rules_in_force(args.from.rules.as_deref())?;
+        let machine = host::open_host(args.from.host.as_deref())?;
         let machine = CachingHost::new(machine.as_ref());
         let session = host::read_session(&machine, &args.from, None, rules)?;
-        let mut texts = upgrade::assumptions(&next, &session.facts).map_err(CliError::Usage)?;
+        let mut texts =
+            upgrade::upgrade_assumptions(&next, &session.facts).map_err(CliError::Usage)?;
         texts.extend(args.assume.iter().cloned());
         let hypothesis = host::read_hypothesis(&texts, &session, &machine, &args.from, None)?;
         let mut report = session.report();
         let (supposed, what_if) = session.what_if(&report, &hypothesis);
-        let changes = report::Upgrade::compare(&report, &supposed);
-        let condition = args.fail_on.condition(args.fail_on_undecided);
+        let changes = report::Upgrade::from_reports(&report, &supposed);
+        let condition = args.fail_on.fail_condition(args.fail_on_undecided);
         let code = condition.map_or(0, |condition| changes.exit_code(condition));
         let document = match args.format {
             PlainFormat::Text => text::render_upgrade(&report, &what_if, &changes),
@@ -581,12 +591,13 @@ pub use drill::serve as drill;
 pub use error::CliError;
 pub use input::serve as input;
 
-/// Runs the program with these arguments and returns its exit code.
 pub fn run(arguments: impl Iterator<Item = OsString>) -> ExitCode {
     let arguments: Vec<OsString> = arguments.collect();
     let result = match Cli::try_parse_from(&arguments) {
         Ok(cli) => dispatch(cli),
-        Err(error) if error.kind() == ErrorKind::DisplayVersion => out::print(&version::lines()),
+        Err(error) if error.kind() == ErrorKind::DisplayVersion => {
+            out::print(&version::version_lines())
+        }
         Err(error) => {
             if let Some(sentence) = removed_words::replacement_hint(&error, &arguments) {
                 out::print_error(sentence);
@@ -617,7 +628,7 @@ pub fn run(arguments: impl Iterator<Item = OsString>) -> ExitCode {
 
 fn dispatch(cli: Cli) -> ExitResult {
     match cli.command {
-        None => screens::run(cli.bare),
+        None => interactive::run(cli.bare),
         Some(CliCommand::Check(args)) => check::run(&args),
         Some(CliCommand::Upgrade(args)) => upgrade::run(&args),
         Some(CliCommand::Show(args)) => show::run(&args),

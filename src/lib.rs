@@ -1,15 +1,15 @@
 //! The application: the command line, the screens, and the session that both of them use.
 //!
-//! Everything below is in crates of its own; see ARCHITECTURE.md.
+//! Other layers are in crates of their own; see ARCHITECTURE.md.
 
 use std::env::args_os;
 use std::io;
 use std::process::ExitCode;
 
 use walwise_judge::{compat, durability, rules, sizing};
-use walwise_measure::{drill, measure, probes, runner, trial};
+use walwise_measure::{drill, measure, probes, trial, trial_runner};
 use walwise_model::{
-    bounds, escape, facts, parallel, settings, ternary, text, toml_table, version,
+    escape, facts, limits, parallel, settings, ternary, text, toml_table, version,
 };
 use walwise_sys::subprocess::{self, Role};
 use walwise_sys::{host, output, safe_path};
@@ -21,13 +21,14 @@ pub mod cli;
 pub mod session;
 pub mod tui;
 
-/// The whole program: a subprocess of walwise, recognised by its argument, or a user's command.
+/// Runs the program: as a subprocess of walwise, recognised by its argument, or as a user's
+/// command.
 pub fn run() -> ExitCode {
     let code = match Role::from_arguments(args_os()) {
         Some(role) => serve(role).map_or(ExitCode::FAILURE, |()| ExitCode::SUCCESS),
         None => cli::run(args_os()),
     };
-    subprocess::reap();
+    subprocess::reap_idle_children();
     code
 }
 
@@ -35,11 +36,13 @@ fn serve(role: Role) -> io::Result<()> {
     let channel = role.enter()?;
     match role {
         Role::HostReader => host::reader::serve(channel),
-        Role::OwnerReader => host::reader::serve_as(channel),
-        Role::ScratchWatcher => probes::watcher::serve(channel),
-        Role::TrialNamespaces => runner::run_intermediate(channel, Role::TrialInit),
-        Role::DiskTrialNamespaces => runner::run_intermediate(channel, Role::DiskTrialInit),
-        Role::TrialInit | Role::DiskTrialInit => runner::inside(channel),
+        Role::OwnerReader => host::reader::serve_as_owner(channel),
+        Role::ScratchWatcher => probes::scratch_watcher::run_watcher(channel),
+        Role::TrialNamespaces => trial_runner::run_intermediate_child(channel, Role::TrialInit),
+        Role::DiskTrialNamespaces => {
+            trial_runner::run_intermediate_child(channel, Role::DiskTrialInit)
+        }
+        Role::TrialInit | Role::DiskTrialInit => trial_runner::inside(channel),
         Role::DocumentWriter => output::serve(channel),
         Role::FileReader => cli::input(channel),
         Role::Drill => cli::drill(channel),

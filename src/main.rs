@@ -1,9 +1,9 @@
-//! The binary; the library does the work.
+//! Entry point of the binary: protects inherited descriptors, then runs the library.
 
 use std::process::ExitCode;
 
 fn main() -> ExitCode {
-    // Inherited descriptors are not passed on to children.
+    // Children must not inherit open descriptors.
     close_fds::set_fds_cloexec(3, &[]);
     walwise::run()
 }

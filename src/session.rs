@@ -1,7 +1,7 @@
-//! Runs the stages in order: collect, measure, judge. The command line and the screens share it.
+//! Runs the stages in order: collect, measure, judge. Command line and screens share this code.
 //!
-//! Each evaluation starts from the facts read, never from earlier conclusions, so a report after a
-//! measurement does not depend on the one before.
+//! Each evaluation starts from the facts that were read, never from earlier conclusions, so a
+//! report does not depend on the report before.
 
 use std::collections::BTreeMap;
 use std::mem;
@@ -12,10 +12,10 @@ use jiff::civil::Date;
 use jiff::tz::TimeZone;
 
 use crate::collect::{self, CollectStep, Request};
-use crate::drill::{Record, StackFingerprint};
+use crate::drill::{DrillRecord, StackFingerprint};
 use crate::durability;
 use crate::facts::note::{MeasurementNote, RulesNote};
-use crate::facts::{Area, FactSet, Note, Subject};
+use crate::facts::{FactSet, Note, ServerArea, Subject};
 use crate::host::Host;
 use crate::measure::Measurement;
 use crate::report::{self, Report, RunOption};
@@ -27,22 +27,22 @@ use crate::{compat, parallel};
 use assume::Hypothesis;
 
 mod caps {
-    //! Rules that cap verdicts, evaluated before the verdicts. They read no fact that a verdict
-    //! derives.
+    //! Rules that cap verdicts. They are evaluated before the verdicts and must not use facts
+    //! derived from a verdict.
 
-    use crate::durability::{Cap, Caps};
+    use crate::durability::{VerdictCap, VerdictCaps};
     use crate::facts::catalog::kernel;
     use crate::facts::{FactSet, MissingFact, Subject, UnknownReason};
     use crate::rules::{self, EvaluationOptions, Outcome, RuleSet, Trace};
     use crate::ternary::Ternary;
 
-    pub fn caps(rules: &RuleSet, facts: &FactSet, live: bool) -> Caps {
+    pub fn verdict_caps(rules: &RuleSet, facts: &FactSet, live: bool) -> VerdictCaps {
         let circumstances = EvaluationOptions { live, traced: true };
         let capping = rules
             .rules()
             .iter()
             .filter_map(|rule| Some((rule, rule.caps?)));
-        Caps::new(capping.flat_map(|(rule, standing)| {
+        VerdictCaps::new(capping.flat_map(|(rule, standing)| {
             rules::rule_subjects(rule, facts)
                 .into_iter()
                 .map(move |subject| {
@@ -51,7 +51,7 @@ mod caps {
                     if let Some(trace) = &finding.trace {
                         collect_trace_facts(trace, &mut used, &mut assumed);
                     }
-                    Cap {
+                    VerdictCap {
                         rule: rule.id.clone(),
                         subject,
                         standing,
@@ -60,7 +60,7 @@ mod caps {
                             Outcome::DoesNotApply => Ternary::False,
                             Outcome::Undecided { .. } => Ternary::Unknown,
                         },
-                        unread_fact: unread_fact(&finding.outcome)
+                        unread_fact: deciding_unread_fact(&finding.outcome)
                             .or_else(|| missing_build_date(&finding.outcome, &used, facts)),
                         reason: finding.title,
                         remedy: finding.remedy.map(|remedy| (remedy.here, remedy.text)),
@@ -72,7 +72,7 @@ mod caps {
     }
 
     /// A fact that could not be read and would decide. Absent and ambiguous facts do not count.
-    fn unread_fact(outcome: &Outcome) -> Option<String> {
+    fn deciding_unread_fact(outcome: &Outcome) -> Option<String> {
         let Outcome::Undecided { needs } = outcome else {
             return None;
         };
@@ -86,19 +86,19 @@ mod caps {
             .map(|need| need.fact.clone())
     }
 
-    /// The kernel's build date, if it was not read and would decide where the version does not.
+    /// The kernel's build date, if unread, for a rule that the kernel version leaves undecided.
     fn missing_build_date(outcome: &Outcome, used: &[&str], facts: &FactSet) -> Option<String> {
         let is_undecided =
             matches!(outcome, Outcome::Undecided { .. }) && used.contains(&kernel::VERSION.name());
         let host = Subject::host();
         let is_dated = facts
             .value(&host, &kernel::VERSION)
-            .is_none_or(|version| version.is_dated());
+            .is_none_or(|version| version.has_build_date());
         (is_undecided && !is_dated && !facts.get(&host, &kernel::BUILD).is_known())
             .then(|| kernel::BUILD.name().to_owned())
     }
 
-    /// The known facts of a trace, and those of them that are assumed.
+    /// Collects the known facts of a trace, and the assumed ones among them.
     fn collect_trace_facts(
         trace: &Trace,
         facts: &mut Vec<&'static str>,
@@ -153,18 +153,18 @@ mod caps {
     }
 }
 mod drill_facts {
-    //! Drill records as facts of the targets on the tested stack.
+    //! Adds drill records as facts of the targets on the tested stack.
     //!
-    //! A record that fits no target is reported with the difference: a new kernel or firmware calls
-    //! for a new drill.
+    //! A record that does not fit any target is reported with the difference: a new kernel or
+    //! firmware requires a new drill.
 
-    use crate::drill::Record;
+    use crate::drill::DrillRecord;
     use crate::facts::catalog::target::{self, TargetKind};
     use crate::facts::note::DrillNote;
     use crate::facts::{FactSet, Scope, Subject};
 
-    /// Adds the records; `live`: the facts are of this host.
-    pub fn add_facts(records: &[(String, Record)], live: bool, facts: &mut FactSet) {
+    /// `live` states whether the facts describe this host.
+    pub fn add_drill_facts(records: &[(String, DrillRecord)], live: bool, facts: &mut FactSet) {
         let is_directory = |of: &&Subject| {
             facts
                 .value(of, &target::KIND)
@@ -174,7 +174,7 @@ mod drill_facts {
             return;
         }
         let targets: Vec<Subject> = facts
-            .subjects(Scope::Target)
+            .subjects_of_scope(Scope::Target)
             .filter(is_directory)
             .cloned()
             .collect();
@@ -203,17 +203,16 @@ mod raw_answer;
 mod trial_facts;
 pub mod upgrade;
 mod pack {
-    //! The rules and tables shipped with walwise as one pack, and its identity in a run.
+    //! The rules and tables shipped with walwise as one pack, and the identity of a run's pack.
 
     use std::sync::LazyLock;
 
     use super::upgrade::DISTRIBUTIONS;
     use crate::compat;
-    use crate::rules::pack::{self, FileSums, Pack};
+    use crate::rules::rule_pack::{self, FileSums, Pack};
     use crate::rules::{self, RuleSet};
 
-    /// The shipped files: names and texts.
-    pub fn shipped() -> impl Iterator<Item = (&'static str, &'static str)> {
+    pub fn shipped_files() -> impl Iterator<Item = (&'static str, &'static str)> {
         let tables = compat::TABLES.iter().copied();
         let distributions = ("rules/tables/distributions.toml", DISTRIBUTIONS);
         rules::builtin_sources()
@@ -221,17 +220,15 @@ mod pack {
             .chain([distributions])
     }
 
-    /// Computed once: the files are compiled in.
-    static SHIPPED: LazyLock<FileSums> = LazyLock::new(|| pack::file_sums(shipped()));
+    /// Computed once, because the files are compiled in.
+    static SHIPPED: LazyLock<FileSums> = LazyLock::new(|| rule_pack::file_sums(shipped_files()));
 
-    /// The identity of a run's rules and tables.
-    pub fn pack(rules: &RuleSet) -> Pack {
+    pub fn build_pack(rules: &RuleSet) -> Pack {
         Pack::new(rules, env!("CARGO_PKG_VERSION"), &SHIPPED)
     }
 
-    /// The fingerprint of the shipped files.
     pub fn shipped_fingerprint() -> String {
-        pack::fingerprint(&SHIPPED)
+        rule_pack::fingerprint(&SHIPPED)
     }
 
     #[cfg(test)]
@@ -241,7 +238,7 @@ mod pack {
         /// An entry has the date of its check, or `unverified`.
         #[test]
         fn every_entry_says_when_it_was_checked() {
-            for (name, text) in shipped() {
+            for (name, text) in shipped_files() {
                 let document: toml::Table = toml::from_str(text).unwrap();
                 let rows = document.iter().flat_map(|(kind, rows)| {
                     rows.as_array().unwrap().iter().map(move |row| (kind, row))
@@ -258,8 +255,8 @@ mod pack {
             }
         }
 
-        /// An unlisted table would not count, and two packs with different tables would look the
-        /// same.
+        /// The fingerprint covers only listed files: two packs that differ in an unlisted table
+        /// would look the same.
         #[test]
         fn every_rule_file_and_table_of_the_directory_counts() {
             let root = std::path::Path::new(env!("CARGO_MANIFEST_DIR"));
@@ -287,26 +284,24 @@ mod pack {
 }
 mod wanted_filesystem;
 mod recipe {
-    //! How walwise would create and mount a file system on a free device: the commands of the plan,
-    //! for a trial to follow.
+    //! How walwise would create and mount a file system on a free device: the plan's commands, for
+    //! a trial to run.
 
     use super::Session;
     use crate::facts::Subject;
     use crate::report::{mkfs_command, planned_filesystem};
     use crate::settings::NewFilesystem;
 
-    /// The arguments to create a file system.
     #[derive(Clone, Debug, PartialEq, Eq)]
     pub struct FilesystemRecipe {
-        /// Arguments of mkfs.
         pub mkfs: Vec<String>,
         /// Mount options; `defaults` for none.
         pub mount: String,
     }
 
     impl Session {
-        /// The recipe of a file system on a free device; the error is the refusal.
-        pub fn recipe(
+        /// Plans a file system on a free device; the error is the reason for a refusal.
+        pub fn plan_recipe(
             &mut self,
             target: &Subject,
             filesystem: NewFilesystem,
@@ -332,37 +327,36 @@ mod recipe {
 mod notes;
 
 pub use measurement::{
-    MeasurementOptions, RowSelection, measurable_targets, method_in_force, missing_directory,
-    probe_plan, unreadable_target,
+    MeasurementOptions, RowSelection, measurable_targets, method_in_force,
+    missing_directory_message, probe_plan, unreadable_target_reason,
 };
-pub use pack::{pack, shipped, shipped_fingerprint};
-pub use raw_answer::raw_answer;
+pub use pack::{build_pack, shipped_files, shipped_fingerprint};
+pub use raw_answer::raw_answer_lines;
 
-/// The facts read of a host, and everything needed to evaluate them.
+/// The facts read from a host, and everything needed to evaluate them.
 #[derive(Clone)]
 pub struct Session {
-    /// Shared by all sessions of a run.
+    /// Rules, shared by all sessions of a run.
     pub rules: Arc<RuleSet>,
-    /// Whether the host is this one, not a capture.
+    /// Whether the facts were read from this host, not from a capture.
     pub live: bool,
-    /// The options that commands in reports repeat, display-safe.
+    /// Command-line options that commands in reports repeat, display-safe.
     pub options: Vec<RunOption>,
     /// The target as the user named it, display-safe; `None` to report everything found.
     pub named_target: Option<String>,
-    /// The server to advise for where none exists yet.
-    pub engine: Area,
-    /// The facts read, without conclusions.
+    /// The database server to assume if none exists yet.
+    pub engine: ServerArea,
+    /// The facts that were read, without conclusions.
     pub facts: FactSet,
-    /// Whether reports include the trace of each finding.
     pub traced: bool,
     pub measurements: BTreeMap<Subject, Measurement>,
     /// Drill records, each with its display-safe file name.
-    pub drills: Vec<(String, Record)>,
-    /// Trial records, likewise.
+    pub drills: Vec<(String, DrillRecord)>,
+    /// Trial records, each with its display-safe file name.
     pub trials: Vec<(String, TrialRecord)>,
-    /// The file system that the user chose, by free disk.
+    /// The file system that the user chose for each free disk.
     wanted: BTreeMap<Subject, NewFilesystem>,
-    /// The assumptions, and the real facts.
+    /// The assumptions, and the facts without them.
     hypothesis: Option<(Hypothesis, FactSet)>,
 }
 
@@ -382,20 +376,19 @@ impl Session {
             }
         };
         Self::new(
-            collect::run_all(host, request, &mut progress),
+            collect::run_all_collectors(host, request, &mut progress),
             rules,
             host.is_live(),
         )
     }
 
-    /// A session with these facts and no measurements.
     pub fn new(read: FactSet, rules: impl Into<Arc<RuleSet>>, live: bool) -> Self {
         Self {
             rules: rules.into(),
             live,
             options: Vec::new(),
             named_target: None,
-            engine: Area::Pg,
+            engine: ServerArea::Pg,
             facts: read,
             traced: true,
             measurements: BTreeMap::new(),
@@ -407,13 +400,13 @@ impl Session {
     }
 
     /// Takes over choices and measurements after the host was read again. A measurement is kept
-    /// only if the stack of its target is unchanged.
+    /// only if the storage stack of its target is unchanged.
     pub fn carry_over(&mut self, before: Self) {
         self.wanted = before.wanted;
         let there = measurable_targets(&self.facts);
         for (target, measurement) in before.measurements {
             let changed = StackFingerprint::from_facts(&before.facts, &target)
-                .difference(&StackFingerprint::from_facts(&self.facts, &target));
+                .first_difference(&StackFingerprint::from_facts(&self.facts, &target));
             match changed {
                 _ if !there.contains(&target) => {}
                 None => drop(self.measurements.insert(target, measurement)),
@@ -427,50 +420,52 @@ impl Session {
         }
     }
 
-    /// All facts: read, measured and derived, with the verdicts.
+    /// All facts (read, measured and derived), and the verdicts.
     pub fn conclusions(&self) -> (FactSet, Vec<durability::Verdict>) {
-        self.conclude(self.facts.clone())
+        self.derive_conclusions(self.facts.clone())
     }
 
-    /// Like [`Session::judged`], without copying half a million facts on a large host.
+    /// Like [`Session::conclusions`], but consumes the session: copying half a million facts of a
+    /// large host takes time.
     pub fn into_conclusions(mut self) -> (FactSet, Vec<durability::Verdict>) {
         let read = mem::take(&mut self.facts);
-        self.conclude(read)
+        self.derive_conclusions(read)
     }
 
-    fn conclude(&self, mut facts: FactSet) -> (FactSet, Vec<durability::Verdict>) {
+    fn derive_conclusions(&self, mut facts: FactSet) -> (FactSet, Vec<durability::Verdict>) {
         for (target, measurement) in &self.measurements {
-            measurement::add_facts(measurement, target, &mut facts);
+            measurement::add_measurement_facts(measurement, target, &mut facts);
         }
-        drill_facts::add_facts(&self.drills, self.live, &mut facts);
-        trial_facts::add_facts(&self.trials, self.live, &mut facts);
-        compat::derive(&mut facts);
-        sizing::derive(&mut facts);
-        let caps = caps::caps(&self.rules, &facts, self.live);
+        drill_facts::add_drill_facts(&self.drills, self.live, &mut facts);
+        trial_facts::add_trial_facts(&self.trials, self.live, &mut facts);
+        compat::derive_compat_facts(&mut facts);
+        sizing::derive_sizing_facts(&mut facts);
+        let caps = caps::verdict_caps(&self.rules, &facts, self.live);
         let verdicts = durability::judge_targets(&mut facts, self.live, &caps);
         if let Some((hypothesis, real)) = &self.hypothesis {
-            hypothesis.mark(&mut facts, real);
+            hypothesis.mark_affected_readings(&mut facts, real);
         }
         (facts, verdicts)
     }
 
-    /// The report of the current state.
     pub fn report(&self) -> Report {
         let (facts, verdicts) = self.conclusions();
-        let evaluation = self.evaluation(&facts);
+        let evaluation = self.evaluate_rules(&facts);
         let guard =
             |subject: &Subject, advice: &rules::Advice, beside: &compat::RelatedAdvice<'_>| {
                 let values: Vec<&str> = advice.change.values().iter().map(String::as_str).collect();
-                compat::check_advice_with(advice.setting, &values, beside, &facts, subject)
+                compat::check_advice_with_related(advice.setting, &values, beside, &facts, subject)
             };
-        let mut report = report::build(report::Input {
+        let mut report = report::build(report::ReportInput {
             facts: &facts,
             verdicts,
             evaluation,
             measurements: self.measurements.clone(),
-            overrides: self.overrides(),
+            overrides: self.overrides_by_rule(),
             wanted: &self.wanted,
-            refusal_reason: &|target, filesystem| self.refusal(&facts, target, filesystem),
+            refusal_reason: &|target, filesystem| {
+                self.filesystem_refusal(&facts, target, filesystem)
+            },
             context: report::RunContext {
                 when: now(),
                 live: self.live,
@@ -479,12 +474,12 @@ impl Session {
                 rules: self.rules.rules().len(),
                 asked: self.named_target.clone(),
                 engine: self.engine,
-                pack: pack(&self.rules),
+                pack: build_pack(&self.rules),
             },
             guard: &guard,
         });
         report.warnings.extend(
-            compat::newer_than_tables(&facts)
+            compat::notes_on_newer_releases(&facts)
                 .into_iter()
                 .map(Note::from),
         );
@@ -493,18 +488,28 @@ impl Session {
         report
     }
 
-    /// Notes on changes by the user's rule files, and on their parts without effect here.
+    /// Notes on changes by the user's rule files, and on their parts that have no effect here.
     fn user_rule_notes(&self, report: &Report) -> Vec<Note> {
         let Self { rules, .. } = self;
-        let not_in_force = rules.not_in_force().iter().cloned();
+        let not_in_force = rules.not_in_force_sentences().iter().cloned();
         let mut notes: Vec<_> = not_in_force
             .map(|sentence| RulesNote::NotInForce { sentence })
             .collect();
-        notes.extend(rules.expired().iter().map(rules::ExpiredStatement::note));
-        notes.extend(rules.off().iter().map(rules::DisabledRule::note));
-        for given in rules.overrides() {
+        notes.extend(
+            rules
+                .expired_statements()
+                .iter()
+                .map(rules::ExpiredStatement::to_note),
+        );
+        notes.extend(
+            rules
+                .disabled_rules()
+                .iter()
+                .map(rules::DisabledRule::to_note),
+        );
+        for given in rules.level_overrides() {
             let tally = report.rules.iter().find(|tally| tally.rule == given.rule);
-            notes.push(given.note(tally.is_some_and(rules::Tally::has_no_subjects)));
+            notes.push(given.to_note(tally.is_some_and(rules::Tally::has_no_subjects)));
         }
         notes.extend(
             rules
@@ -516,15 +521,14 @@ impl Session {
         notes.into_iter().map(Note::from).collect()
     }
 
-    /// Evaluates all rules, on all processors.
-    fn evaluation(&self, facts: &FactSet) -> rules::Evaluation {
+    fn evaluate_rules(&self, facts: &FactSet) -> rules::Evaluation {
         let on = |subjects: &[Subject]| {
-            rules::evaluate(subjects, &self.rules, facts, self.circumstances())
+            rules::evaluate_rules(subjects, &self.rules, facts, self.evaluation_options())
         };
         rules::Evaluation::merge(parallel::map_chunks(&rules::all_subjects(facts), on))
     }
 
-    fn overrides(&self) -> report::Overrides {
+    fn overrides_by_rule(&self) -> report::Overrides {
         let rules = self
             .rules
             .rules()
@@ -535,7 +539,7 @@ impl Session {
             .collect()
     }
 
-    pub fn circumstances(&self) -> rules::EvaluationOptions {
+    pub fn evaluation_options(&self) -> rules::EvaluationOptions {
         rules::EvaluationOptions {
             live: self.live,
             traced: self.traced,
@@ -543,7 +547,7 @@ impl Session {
     }
 }
 
-/// The current time in UTC, RFC 3339, in seconds.
+/// The current time in UTC (RFC 3339), to the second.
 pub fn now() -> String {
     Timestamp::now().strftime("%Y-%m-%dT%H:%M:%SZ").to_string()
 }
@@ -557,9 +561,8 @@ mod tests {
     use super::*;
     use crate::facts::Source;
     use crate::facts::catalog::{mount, target};
-    use crate::report::sample;
+    use crate::report::sample_reports;
 
-    /// A directory on a file system mounted with this option.
     fn session_mounted_with(option: &str) -> Session {
         let (data, top) = (Subject::target("/db"), Subject::mount("/db"));
         let mut facts = FactSet::default();
@@ -568,9 +571,9 @@ mod tests {
             &data,
             &target::KIND,
             target::TargetKind::Directory,
-            Source::call("stat /db"),
+            Source::system_call("stat /db"),
         );
-        let line = Source::line("/proc/self/mountinfo", 31);
+        let line = Source::file_line("/proc/self/mountinfo", 31);
         facts.insert_known(&top, &mount::SUPER_OPTIONS, vec![option.to_owned()], line);
         Session::new(facts, RuleSet::default(), true)
     }
@@ -579,7 +582,7 @@ mod tests {
     fn what_was_measured_stays_as_long_as_what_is_beneath() {
         for (option, stays) in [("nobarrier", true), ("barrier", false)] {
             let mut before = session_mounted_with("nobarrier");
-            for probe in sample::at_risk().probes {
+            for probe in sample_reports::at_risk().probes {
                 before
                     .measurements
                     .insert(Subject::target("/db"), probe.measurement);

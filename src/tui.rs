@@ -1,52 +1,50 @@
-//! The interactive screens: one loop around a model that messages change and that is drawn from a
-//! report.
+//! The interactive screens: an event loop updates a model with messages and draws it from a report.
 //!
-//! It reads no host and measures nothing: the caller's [`Worker`] does, on threads, and sends
-//! messages. The loop blocks while idle; only an animation sets a timer.
+//! This module does not read the host or measure: the caller's [`Worker`] does so on threads and
+//! sends messages. The loop blocks while idle; only an animation sets a timer.
 
-mod focus;
-mod key;
+mod key_press;
 mod rule_results;
 mod screen_id;
+mod target_context;
 mod click_map {
-    //! The clickable areas of the screen. Whatever draws an element records it here, so a click
-    //! always refers to what is visible.
+    //! The clickable areas of the screen. Each element records its area when it is drawn, so a
+    //! click always refers to what is visible.
     //!
-    //! Most entries are keys: the mouse does only what keys do.
+    //! Most entries are keys: the mouse can do only what keys can do.
 
     use ratatui::layout::{Position, Rect};
 
-    use super::key::KeyPress;
+    use super::key_press::KeyPress;
     use super::screen_id::ScreenId;
 
     #[derive(Clone, Debug, PartialEq, Eq)]
     pub enum ClickTarget {
-        /// Acts like this key.
+        /// A click acts like this key.
         Press(KeyPress),
-        /// The first line of this block: selects it, or enters it if already selected.
+        /// The first line of a block: a click selects the block, or enters it if already selected.
         Line(String),
-        /// The rest of that block: selects it.
+        /// The other lines of a block: a click selects the block.
         BlockBody(String),
-        /// A link: opens this block on that screen.
+        /// A link: a click opens this block on this screen.
         Open(ScreenId, String),
-        /// Chooses the target at this position, counted from the worst.
+        /// A target, by its position in the list that begins with the worst verdict.
         Target(usize),
-        /// Runs the command at this position in help, from 0.
+        /// A command in help, by its position from 0.
         Entry(usize),
     }
 
-    /// The clickable areas of the picture drawn last.
     #[derive(Clone, Debug, Default)]
     pub struct ClickMap(Vec<(Rect, ClickTarget)>);
 
     impl ClickMap {
-        pub fn add(&mut self, place: Rect, hit: ClickTarget) {
+        pub fn add_area(&mut self, place: Rect, hit: ClickTarget) {
             self.0.push((place, hit));
         }
 
         /// Adds an area that acts like the first of these keys, written as `"down j"`.
         pub fn add_key(&mut self, place: Rect, keys: &str) {
-            self.add(
+            self.add_area(
                 place,
                 ClickTarget::Press(KeyPress::from_name(
                     keys.split(' ').next().unwrap_or_default(),
@@ -59,7 +57,7 @@ mod click_map {
             self.0.clear();
         }
 
-        /// The topmost entry at this cell.
+        /// The topmost entry at a cell, because a later entry may cover earlier ones.
         pub fn at(&self, cell: Position) -> Option<&ClickTarget> {
             self.0
                 .iter()
@@ -70,62 +68,59 @@ mod click_map {
     }
 }
 mod hypothesis {
-    //! Assumed facts and the report under them, as values only. [`super::what_if`] is how they are
-    //! chosen.
+    //! Assumed facts and the report under these assumptions. [`super::what_if`] is the screen on
+    //! which the user chooses them.
 
     use crate::facts::Subject;
     use crate::report::{Report, WhatIf};
 
     #[derive(Clone, Debug, PartialEq, Eq)]
-    pub struct Supposition {
+    pub struct AssumedFact {
         pub subject: Subject,
         pub fact: &'static str,
-        /// As typed.
+        /// The value as the user typed it.
         pub value: String,
     }
 
-    impl Supposition {
+    impl AssumedFact {
         pub fn concerns(&self, subject: &Subject, fact: &str) -> bool {
             self.subject == *subject && self.fact == fact
         }
     }
 
-    /// The host under assumptions, next to the real one. It never affects plans, exports or the
-    /// exit code.
+    /// The host under assumptions, next to the real host. Assumptions never affect plans, exports
+    /// or the exit code.
     #[derive(Clone, Debug, PartialEq)]
     pub struct AssumedHost {
-        pub suppositions: Vec<Supposition>,
+        pub suppositions: Vec<AssumedFact>,
         pub what_if: WhatIf,
         /// The report under the assumptions, for the reasons of its findings.
         pub report: Report,
     }
 }
 mod input;
+mod input_queue;
 mod job;
-mod jobs;
 mod msg;
-mod queue;
 mod svg;
 mod terminal;
 mod theme;
 mod widgets;
+mod worker_jobs;
 mod filter {
-    //! The search text of a screen. It knows none of the screens.
-    //!
-    //! Every word must occur, in any order and case, as in help.
+    //! The search text of a screen. A row matches if it contains every word, in any order and case.
 
-    use super::widgets::field::Field;
+    use super::widgets::text_field::TextField;
 
     #[derive(Clone, Debug, Default, PartialEq, Eq)]
     pub struct Filter {
-        pub text: Field,
-        /// Whether keys are still typed into it.
+        pub text: TextField,
+        /// Whether keys are typed into the search text.
         pub typing: bool,
     }
 
     impl Filter {
-        /// Whether an element with this text is shown.
-        pub fn passes(&self, said: &str) -> bool {
+        pub fn matches(&self, said: &str) -> bool {
             let said = said.to_lowercase();
             self.text
                 .text()
@@ -142,10 +137,10 @@ mod filter {
         fn every_word_must_be_there() {
             let passes = |text: &str| {
                 Filter {
-                    text: Field::new(text),
+                    text: TextField::new(text),
                     typing: true,
                 }
-                .passes("sda device.Cache")
+                .matches("sda device.Cache")
             };
             for (text, expected) in [
                 ("", true),
@@ -161,7 +156,7 @@ mod filter {
 mod viewport;
 mod sidebar {
     //! The column at the left of a wide page: the other targets, and facts of the host. Keys never
-    //! go there; a click chooses a target.
+    //! go to this column; a click chooses a target.
 
     use ratatui::buffer::Buffer;
     use ratatui::layout::Rect;
@@ -175,7 +170,7 @@ mod sidebar {
     #[derive(Clone, Debug)]
     pub struct SidebarRow {
         pub line: Line<'static>,
-        /// The position of its target, counted from the worst.
+        /// Position of the row's target in the list that begins with the worst verdict.
         pub target: Option<usize>,
     }
 
@@ -183,12 +178,12 @@ mod sidebar {
     pub struct Sidebar {
         /// Rows beyond the height of the page are not drawn.
         pub rows: Vec<SidebarRow>,
-        /// In columns, including the line at its right.
+        /// Width in columns, including the line at the right.
         pub width: u16,
     }
 
     impl Sidebar {
-        /// Draws it; returns the area left for the page.
+        /// Returns the area that is left for the page.
         pub fn draw(
             &self,
             theme: Theme,
@@ -196,23 +191,23 @@ mod sidebar {
             hits: &mut ClickMap,
             buffer: &mut Buffer,
         ) -> Rect {
-            let (left, rest) = area::left(area, self.width);
-            let (edge, inner) = area::right(left, 1);
+            let (left, rest) = area::split_left(area, self.width);
+            let (edge, inner) = area::split_right(left, 1);
             for row in edge.rows() {
-                Span::styled("│", theme.style(TextRole::Dim)).render(row, buffer);
+                Span::styled("│", theme.role_style(TextRole::Dim)).render(row, buffer);
             }
             for (row, place) in self.rows.iter().zip(inner.rows()) {
                 (&row.line).render(place, buffer);
                 if let Some(target) = row.target {
-                    hits.add(place, ClickTarget::Target(target));
+                    hits.add_area(place, ClickTarget::Target(target));
                 }
             }
             rest
         }
     }
 }
-mod documents;
-mod layout_choice;
+mod dashboard_layout;
+mod export_state;
 mod page;
 mod target_row {
     //! A target as a table row, wherever targets are listed: verdict, name, file system, commit
@@ -220,31 +215,30 @@ mod target_row {
 
     use super::theme::{TextRole, Theme};
     use super::widgets::columns::{Column, StyledText};
-    use super::widgets::text::fit_middle;
+    use super::widgets::text::truncate_middle;
     use crate::durability::{FlushHop, FlushState};
-    use crate::report::view::short::filesystem_type;
-    use crate::report::view::{Tone, latency, standing_symbol};
+    use crate::report::view::short_report::filesystem_type;
+    use crate::report::view::{Tone, latency, verdict_symbol};
     use crate::report::{Report, TargetSummary};
 
     pub const COLUMNS: [Column; 5] = [
-        Column::keep(1),
-        Column::keep(15),
-        Column::keep(12),
-        Column::drop(2),
-        Column::drop(1),
+        Column::new_cuttable(1),
+        Column::new_cuttable(15),
+        Column::new_cuttable(12),
+        Column::new_droppable(2),
+        Column::new_droppable(1),
     ];
 
-    /// The mark of the selected row.
     pub fn selection_mark(theme: Theme, is_chosen: bool) -> StyledText {
         (
             if is_chosen { "▸" } else { " " }.to_owned(),
-            theme.style(TextRole::Accent),
+            theme.role_style(TextRole::Accent),
         )
     }
 
     /// The cells of a target: verdict, title in at most `most` columns, file system, and commit
     /// latency or a dash.
-    pub fn cells(
+    pub fn target_cells(
         report: &Report,
         target: &TargetSummary,
         is_chosen: bool,
@@ -252,16 +246,16 @@ mod target_row {
         theme: Theme,
     ) -> Vec<StyledText> {
         let verdict = report.verdict(&target.target);
-        let dim = theme.style(TextRole::Dim);
+        let dim = theme.role_style(TextRole::Dim);
         let (sign, standing, style) = match verdict.map(|verdict| verdict.standing) {
             Some(standing) => {
                 let is_answered = |hop: &FlushHop| matches!(hop.state, FlushState::Answered);
                 let answers = verdict.is_some_and(|of| of.flush_path.iter().any(is_answered));
                 let sign = match Tone::from(standing) {
                     Tone::Good if answers => "◆",
-                    Tone::Good | Tone::Dim | Tone::Doubt | Tone::Bad => standing_symbol(standing),
+                    Tone::Good | Tone::Dim | Tone::Doubt | Tone::Bad => verdict_symbol(standing),
                 };
-                (sign, standing.as_str(), theme.verdict(standing))
+                (sign, standing.as_str(), theme.verdict_style(standing))
             }
             None => (
                 "·",
@@ -269,8 +263,8 @@ mod target_row {
                 dim,
             ),
         };
-        let price = latency::median(report, target).unwrap_or_else(|| "–".to_owned());
-        let name = theme.style(if is_chosen {
+        let price = latency::durable_median_text(report, target).unwrap_or_else(|| "–".to_owned());
+        let name = theme.role_style(if is_chosen {
             TextRole::Heading
         } else {
             TextRole::Plain
@@ -278,16 +272,17 @@ mod target_row {
         vec![
             selection_mark(theme, is_chosen),
             (format!("{sign} {standing}"), style),
-            (fit_middle(&target.title, most), name),
+            (truncate_middle(&target.title, most), name),
             (filesystem_type(report, target), dim),
             (format!("{price:>8}"), dim),
         ]
     }
 }
 mod raw_answers {
-    //! The host's raw answer behind a fact, line by line, fetched when the fact is unfolded.
-    //! The worker has the answers; this is a cache until the next report. An answer may be less
-    //! than the file: of configuration files and command lines only known keys are kept.
+    //! The host's raw answer behind a fact, line by line, fetched when the user unfolds the fact.
+    //!
+    //! The worker has the answers; this is a cache until the next report. An answer may be shorter
+    //! than the file: only known keys of configuration files and command lines are kept.
 
     use std::collections::BTreeMap;
 
@@ -302,21 +297,23 @@ mod raw_answers {
 
     impl RawAnswers {
         /// The cached lines of a value; `source` in its displayed form.
-        pub fn lines(&self, source: &str, value: &str) -> &[String] {
+        pub fn cached_lines(&self, source: &str, value: &str) -> &[String] {
             self.0
                 .get(&(source.to_owned(), value.to_owned()))
                 .map_or(&[], Vec::as_slice)
         }
 
-        /// The job that fetches the raw answer of this block, unless cached or without a source.
+        /// The job that fetches the raw answer of a block; `None` if cached, or if the block has no
+        /// source.
         pub fn fetch_job(&self, report: Option<&Report>, block: &Block) -> Option<Job> {
-            let (source, value) = origin(report?, block)?;
+            let (source, value) = fact_origin(report?, block)?;
             let is_known = self.0.contains_key(&(source.to_string(), value.clone()));
             (!is_known).then_some(Job::Raw(source, value))
         }
 
-        /// Consumes a result of such a job; returns any other.
-        pub fn accept(&mut self, result: JobResult) -> Option<JobResult> {
+        /// Stores the lines if `result` holds the raw answer to such a job; returns any other
+        /// result unchanged.
+        pub fn take_raw_result(&mut self, result: JobResult) -> Option<JobResult> {
             match result {
                 JobResult::Raw(source, value, lines) => {
                     self.0.insert((source.to_string(), value), lines);
@@ -327,8 +324,7 @@ mod raw_answers {
         }
     }
 
-    /// Where the fact of a block was read, and its value.
-    fn origin(report: &Report, block: &Block) -> Option<(Source, String)> {
+    fn fact_origin(report: &Report, block: &Block) -> Option<(Source, String)> {
         let (subject, fact) = block.fact.as_ref()?;
         let Reading::Known { value, source } = report.facts.reading_by_name(subject, fact) else {
             return None;
@@ -343,11 +339,11 @@ mod export;
 mod model;
 mod what_if;
 mod labels {
-    //! Labels for rows of a screen, where the report's own sentences are too long. Everything else
-    //! uses the words of the text report ([`crate::report::telling::words`]).
+    //! Labels for rows of a screen, where the report's own sentences are too long. Other texts use
+    //! the words of the text report.
 
     use crate::facts::Subject;
-    use crate::tui::widgets::text::fit_end;
+    use crate::tui::widgets::text::truncate_start;
 
     const MAX_SUBJECT_WIDTH: usize = 24;
 
@@ -356,16 +352,17 @@ mod labels {
         if subject.name().is_empty() {
             subject.to_string()
         } else {
-            fit_end(subject.name(), MAX_SUBJECT_WIDTH)
+            truncate_start(subject.name(), MAX_SUBJECT_WIDTH)
         }
     }
 }
 mod frame;
 mod overlay;
-mod pictures;
-#[cfg(test)]
-mod sample;
 mod screen;
+mod screenshots;
+#[cfg(test)]
+mod test_sessions;
+mod testing;
 #[cfg(test)]
 mod tests;
 mod trial;
@@ -376,55 +373,56 @@ use std::sync::Arc;
 use std::sync::mpsc::{self, Receiver, RecvTimeoutError};
 use std::time::{Duration, Instant};
 
-pub use hypothesis::{AssumedHost, Supposition};
-pub use job::{JobProgress, Saved};
-pub use jobs::Worker;
-pub use msg::Exit;
-pub use pictures::{dead_links, pictures, screen_texts};
-pub use trial::{TrialScreen, trial_picture};
+pub use hypothesis::{AssumedFact, AssumedHost};
+pub use job::{JobProgress, SaveOutcome};
+pub use msg::ExitReason;
+pub use screenshots::render_screens_svg;
+pub use testing::{find_dead_overview_links, screen_texts};
+pub use trial::{TrialScreen, trial_svg};
+pub use worker_jobs::Worker;
 
 use signal_hook::consts::{SIGHUP, SIGINT, SIGTERM};
 
 use click_map::ClickMap;
-use jobs::Jobs;
-use model::{Dirty, Model};
+use input_queue::InputQueue;
+use model::{Model, RedrawUrgency};
 use msg::{Msg, SideEffect};
-use queue::InputQueue;
-use terminal::{Display, Tty};
+use terminal::{TerminalDisplay, Tty};
 use theme::Theme;
+use worker_jobs::JobRunner;
 
 #[derive(Clone, Copy, Debug)]
-pub struct Options {
+pub struct ScreenOptions {
     /// Whether colours may be used (`NO_COLOR` unset).
     pub colour: bool,
-    /// For terminals and locales without UTF-8.
+    /// Draw with ASCII only, for terminals and locales without UTF-8.
     pub ascii: bool,
-    /// In tmux, copying needs a different escape sequence.
+    /// Whether the terminal is in tmux, where copying needs a different escape sequence.
     pub in_tmux: bool,
 }
 
-/// Interval between animation frames.
 const TICK: Duration = Duration::from_millis(120);
-/// Interval between frames for progress alone, however often it is reported: drawing must not
-/// disturb a measurement.
+/// Minimum interval between frames that show only progress, because drawing must not disturb a
+/// measurement.
 const FRAME_INTERVAL: Duration = Duration::from_millis(40);
 /// The longest time to process input without drawing.
 const MAX_BATCH: Duration = Duration::from_millis(100);
-/// Interval of checks for the foreground, after being continued in the background.
+/// Interval between checks whether a program continued in the background is in the foreground
+/// again.
 const FOREGROUND_POLL: Duration = Duration::from_secs(1);
 /// How long the exit waits for a cancelled probe to remove its scratch files, or for a file to be
 /// saved.
 const EXIT_TIMEOUT: Duration = Duration::from_secs(2);
 
 /// Shows the screens on standard input and output until the user quits or a signal arrives. On
-/// return the terminal is restored and a running probe stopped.
-pub fn run(worker: Arc<dyn Worker>, options: Options) -> io::Result<Exit> {
+/// return the terminal is restored and a running probe has been stopped.
+pub fn run(worker: Arc<dyn Worker>, options: ScreenOptions) -> io::Result<ExitReason> {
     let (out, inbox) = mpsc::channel();
-    input::signals(out.clone())?;
+    input::listen_for_signals(out.clone())?;
     let mut tty = Tty::enter(options.in_tmux)?;
     let input = InputQueue::default();
-    input::keys(&out, input.clone())?;
-    let mut jobs = Jobs::new(worker, out);
+    input::listen_for_input(&out, input.clone())?;
+    let mut jobs = JobRunner::new(worker, out);
     let theme = Theme {
         colour: options.colour,
         ascii: options.ascii,
@@ -433,8 +431,8 @@ pub fn run(worker: Arc<dyn Worker>, options: Options) -> io::Result<Exit> {
     drop(tty);
     stop_jobs(&mut jobs, &inbox);
     exit.or_else(|error| {
-        if is_closed(&error) {
-            Ok(Exit::Signal(SIGHUP))
+        if is_terminal_closed_error(&error) {
+            Ok(ExitReason::Signal(SIGHUP))
         } else {
             Err(error)
         }
@@ -443,12 +441,12 @@ pub fn run(worker: Arc<dyn Worker>, options: Options) -> io::Result<Exit> {
 
 /// Draws changes, waits, then processes every message and all input available.
 fn event_loop(
-    display: &mut dyn Display,
+    display: &mut dyn TerminalDisplay,
     inbox: &Receiver<Msg>,
     input: &InputQueue,
-    jobs: &mut Jobs,
+    jobs: &mut JobRunner,
     theme: Theme,
-) -> io::Result<Exit> {
+) -> io::Result<ExitReason> {
     let (mut model, effects) = Model::new(theme, display.size());
     let mut drawn = Instant::now();
     // The first frame appears before any work.
@@ -456,23 +454,26 @@ fn event_loop(
     let mut away = false;
     let mut is_input_left = false;
     for effect in effects {
-        perform(effect, &mut model, display, jobs, &mut away)?;
+        perform_effect(effect, &mut model, display, jobs, &mut away)?;
     }
     loop {
         let due = FRAME_INTERVAL.saturating_sub(drawn.elapsed());
-        if !away && (model.dirty == Dirty::Now || (model.dirty == Dirty::Soon && due.is_zero())) {
+        if !away
+            && (model.dirty == RedrawUrgency::Now
+                || (model.dirty == RedrawUrgency::Soon && due.is_zero()))
+        {
             draw(display, &mut model)?;
             drawn = Instant::now();
         }
         let wait = match model.dirty {
             _ if away => Some(FOREGROUND_POLL),
             _ if is_input_left => Some(Duration::ZERO),
-            Dirty::No => model.animates().then_some(TICK),
-            Dirty::Soon | Dirty::Now => Some(due),
+            RedrawUrgency::No => model.is_animating().then_some(TICK),
+            RedrawUrgency::Soon | RedrawUrgency::Now => Some(due),
         };
         let first = next_message(inbox, wait)?;
         if away && first.is_none() {
-            perform(SideEffect::Resume, &mut model, display, jobs, &mut away)?;
+            perform_effect(SideEffect::Resume, &mut model, display, jobs, &mut away)?;
         }
         let begun = Instant::now();
         // Several size changes in one batch redraw once.
@@ -482,10 +483,10 @@ fn event_loop(
         while model.exit.is_none() {
             let next = msgs
                 .next()
-                .or_else(|| input.next(update::takes_text(&model)));
+                .or_else(|| input.pop_interrupt_first(update::takes_text(&model)));
             let Some(msg) = next else { break };
             match &msg {
-                // Only a wake-up: the input itself is in the queue.
+                // This message only wakes the loop: the input itself is in the queue.
                 Msg::Input => continue,
                 Msg::Done(job, _) => jobs.remove(*job),
                 _ => {}
@@ -500,9 +501,9 @@ fn event_loop(
                     SideEffect::Resume => {
                         // Resuming redraws anyway.
                         renews = false;
-                        perform(SideEffect::Resume, &mut model, display, jobs, &mut away)?;
+                        perform_effect(SideEffect::Resume, &mut model, display, jobs, &mut away)?;
                     }
-                    effect => perform(effect, &mut model, display, jobs, &mut away)?,
+                    effect => perform_effect(effect, &mut model, display, jobs, &mut away)?,
                 }
             }
             if !away && begun.elapsed() > MAX_BATCH {
@@ -514,12 +515,12 @@ fn event_loop(
             return Ok(exit);
         }
         if renews {
-            perform(SideEffect::Redraw, &mut model, display, jobs, &mut away)?;
+            perform_effect(SideEffect::Redraw, &mut model, display, jobs, &mut away)?;
         }
     }
 }
 
-/// The next message; a tick after `wait` in an animation.
+/// The next message. If none arrives within `wait`: a tick during an animation, otherwise `None`.
 fn next_message(inbox: &Receiver<Msg>, wait: Option<Duration>) -> io::Result<Option<Msg>> {
     let gone = |_| io::Error::other("all message senders have ended");
     match wait {
@@ -532,44 +533,44 @@ fn next_message(inbox: &Receiver<Msg>, wait: Option<Duration>) -> io::Result<Opt
     }
 }
 
-fn draw(display: &mut dyn Display, model: &mut Model) -> io::Result<()> {
+fn draw(display: &mut dyn TerminalDisplay, model: &mut Model) -> io::Result<()> {
     let mut hits = ClickMap::default();
     // Caches the drawn page, because the next key refers to it.
-    model.cache_page(model.view().page);
+    model.cache_page(model.current_page_view().page);
     display.draw(&mut |buffer| hits = frame::draw(model, buffer))?;
     model.hits = hits;
-    model.dirty = Dirty::No;
+    model.dirty = RedrawUrgency::No;
     Ok(())
 }
 
-fn perform(
+fn perform_effect(
     effect: SideEffect,
     model: &mut Model,
-    display: &mut dyn Display,
-    jobs: &mut Jobs,
+    display: &mut dyn TerminalDisplay,
+    jobs: &mut JobRunner,
     away: &mut bool,
 ) -> io::Result<()> {
     match effect {
         SideEffect::Start(id, job) => jobs.start(id, job),
         SideEffect::Cancel(id) => jobs.cancel(id),
-        SideEffect::Copy(text) => display.copy(&text)?,
-        SideEffect::Mouse(ours) => display.mouse(ours)?,
+        SideEffect::Copy(text) => display.copy_to_clipboard(&text)?,
+        SideEffect::Mouse(ours) => display.set_mouse_capture(ours)?,
         // Nothing is written while a shell has the terminal; resuming queries the size anyway.
         SideEffect::Redraw if *away => {}
         SideEffect::Redraw => {
             model.size = display.size();
-            model.forget_page();
+            model.drop_cached_page();
             display.redraw(model.size)?;
-            model.dirty = Dirty::Now;
+            model.dirty = RedrawUrgency::Now;
         }
-        // The signal that continues us arrives as a message.
+        // The signal that continues this process arrives as a message.
         SideEffect::Suspend if display.suspend()? => *away = true,
         SideEffect::Suspend => model.notice = Some("there is no shell to return to".to_owned()),
         SideEffect::Resume => {
             *away = !display.resume()?;
             model.size = display.size();
-            model.forget_page();
-            model.dirty = Dirty::Now;
+            model.drop_cached_page();
+            model.dirty = RedrawUrgency::Now;
         }
     }
     Ok(())
@@ -577,11 +578,11 @@ fn perform(
 
 /// Cancels all jobs, then waits for a probe to remove its scratch files and for a file to be
 /// complete. A second request to exit ends the wait; SIGHUP does not, since a closed terminal also
-/// sends it.
-fn stop_jobs(jobs: &mut Jobs, inbox: &Receiver<Msg>) {
+/// sends SIGHUP.
+fn stop_jobs(jobs: &mut JobRunner, inbox: &Receiver<Msg>) {
     jobs.cancel_all();
     let begun = Instant::now();
-    while jobs.has_cleanup() {
+    while jobs.has_job_needing_cleanup() {
         match inbox.recv_timeout(EXIT_TIMEOUT.saturating_sub(begun.elapsed())) {
             Ok(Msg::Done(job, _)) => jobs.remove(job),
             Ok(Msg::Signal(SIGTERM | SIGINT)) | Err(_) => return,
@@ -591,7 +592,7 @@ fn stop_jobs(jobs: &mut Jobs, inbox: &Receiver<Msg>) {
 }
 
 /// Whether a drawing error only means that the terminal was closed.
-fn is_closed(error: &io::Error) -> bool {
+fn is_terminal_closed_error(error: &io::Error) -> bool {
     const GONE: [i32; 3] = [
         nix::errno::Errno::EIO as i32,
         nix::errno::Errno::ENXIO as i32,

@@ -25,18 +25,18 @@ function __fish_walwise_using_subcommand
 end
 
 complete -c walwise -n "__fish_walwise_needs_command" -l host -d 'Use a capture instead of this host' -r -F
-complete -c walwise -n "__fish_walwise_needs_command" -l mysql-defaults -d 'Option file of a stopped MySQL or MariaDB, as with its own --defaults-file: only this file and its includes are read. Data directory: the one it names, or TARGET' -r -F
-complete -c walwise -n "__fish_walwise_needs_command" -l postgres-config -d 'Configuration file of a stopped PostgreSQL, as with its own config_file. Data directory: the one it names, or TARGET' -r -F
+complete -c walwise -n "__fish_walwise_needs_command" -l mysql-defaults -d 'Option file of a stopped MySQL or MariaDB server, as for --defaults-file of the server: only this file and its includes are read. The data directory is the one named there, or TARGET' -r -F
+complete -c walwise -n "__fish_walwise_needs_command" -l postgres-config -d 'Configuration file of a stopped PostgreSQL server, as for config_file of the server. The data directory is the one named there, or TARGET' -r -F
 complete -c walwise -n "__fish_walwise_needs_command" -l new -d 'The target is a directory that does not exist yet'
 complete -c walwise -n "__fish_walwise_needs_command" -l ascii -d 'Draw with ASCII characters only'
 complete -c walwise -n "__fish_walwise_needs_command" -s v -l verbose -d 'With piped output: the full report'
 complete -c walwise -n "__fish_walwise_needs_command" -s h -l help -d 'Print help'
 complete -c walwise -n "__fish_walwise_needs_command" -s V -l version -d 'Print version'
 complete -c walwise -n "__fish_walwise_needs_command" -a "check" -d 'Check storage and settings and report. With a TARGET it measures there; without one it writes nothing'
-complete -c walwise -n "__fish_walwise_needs_command" -a "upgrade" -d 'Show what another kernel, distribution or tools would change, boot failures first'
+complete -c walwise -n "__fish_walwise_needs_command" -a "upgrade" -d 'Show what a new kernel, distribution or tool version would change, boot failures first'
 complete -c walwise -n "__fish_walwise_needs_command" -a "show" -d 'Show a saved report'
 complete -c walwise -n "__fish_walwise_needs_command" -a "probe" -d 'Measure commit latency only'
-complete -c walwise -n "__fish_walwise_needs_command" -a "drill" -d 'Test with real power cuts: instructions, a writer, and the comparison afterwards'
+complete -c walwise -n "__fish_walwise_needs_command" -a "drill" -d 'Test with real power cuts: prints instructions, writes commits, and compares afterwards'
 complete -c walwise -n "__fish_walwise_needs_command" -a "trial" -d 'Compare file systems on a disk: create, mount and measure each in turn, on a loop file or a spare disk'
 complete -c walwise -n "__fish_walwise_needs_command" -a "facts" -d 'Show collected facts and their sources'
 complete -c walwise -n "__fish_walwise_needs_command" -a "rules" -d 'List, show and check rules'
@@ -46,8 +46,8 @@ complete -c walwise -n "__fish_walwise_needs_command" -a "generate" -d 'Print co
 complete -c walwise -n "__fish_walwise_needs_command" -a "help" -d 'Print this message or the help of the given subcommand(s)'
 complete -c walwise -n "__fish_walwise_using_subcommand check" -l host -d 'Use a capture instead of this host' -r -F
 complete -c walwise -n "__fish_walwise_using_subcommand check" -l rules -d 'More rules, in addition to the built-in ones and /etc/walwise/rules.d: every *.toml file in DIR' -r -F
-complete -c walwise -n "__fish_walwise_using_subcommand check" -l mysql-defaults -d 'Option file of a stopped MySQL or MariaDB, as with its own --defaults-file: only this file and its includes are read. Data directory: the one it names, or TARGET' -r -F
-complete -c walwise -n "__fish_walwise_using_subcommand check" -l postgres-config -d 'Configuration file of a stopped PostgreSQL, as with its own config_file. Data directory: the one it names, or TARGET' -r -F
+complete -c walwise -n "__fish_walwise_using_subcommand check" -l mysql-defaults -d 'Option file of a stopped MySQL or MariaDB server, as for --defaults-file of the server: only this file and its includes are read. The data directory is the one named there, or TARGET' -r -F
+complete -c walwise -n "__fish_walwise_using_subcommand check" -l postgres-config -d 'Configuration file of a stopped PostgreSQL server, as for config_file of the server. The data directory is the one named there, or TARGET' -r -F
 complete -c walwise -n "__fish_walwise_using_subcommand check" -l drill -d 'Use drill results for this stack: a record written by `walwise drill check --record`' -r -F
 complete -c walwise -n "__fish_walwise_using_subcommand check" -l trial -d 'Use the trial result for this disk: a record written by `walwise trial --record`' -r -F
 complete -c walwise -n "__fish_walwise_using_subcommand check" -l format -d 'Output format' -r -f -a "text\t'For people'
@@ -57,24 +57,24 @@ conf\t'Settings for postgresql.conf or [mysqld]'
 fstab\t'The lines of /etc/fstab to change'
 udev\t'udev rules for the settings of block devices'
 markdown\t'The whole report as a document for a ticket or a review'
-html\t'The whole report as one page with charts; it runs and loads nothing, and `walwise show` reads it back'
+html\t'The whole report as one HTML page with charts, without scripts or external resources; `walwise show` reads it'
 prometheus\t'Metrics for node exporter\'s textfile collector'
-nagios\t'A line with performance data and the exit codes of Nagios'"
+nagios\t'One line with performance data, and Nagios exit codes'"
 complete -c walwise -n "__fish_walwise_using_subcommand check" -l only -d 'One part of the full report' -r -f -a "plan\t'What to do, in order, with the commands to apply, verify and undo it'
 evidence\t'What each verdict rests on'
 latency\t'Commit latency, method by method'
 unknown\t'What is unknown, what it leaves undecided, and what would help'"
 complete -c walwise -n "__fish_walwise_using_subcommand check" -s o -l output -d 'Write to FILE atomically: an existing file is replaced by a new one, owned by you' -r -F
-complete -c walwise -n "__fish_walwise_using_subcommand check" -l output-mode -d 'Mode of that file in octal, e.g. 0640. Default: 0600 for root, the umask for others' -r
-complete -c walwise -n "__fish_walwise_using_subcommand check" -l baseline -d 'Compare with a report written by --save, --format json or --format html; `last`, or no value, is the last saved one' -r -F
-complete -c walwise -n "__fish_walwise_using_subcommand check" -l assume -d 'Also show what would differ if this fact had this value; repeatable. Without @SUBJECT: the host, or the only subject with that fact. It never unlocks a setting that can lose data' -r
-complete -c walwise -n "__fish_walwise_using_subcommand check" -l fs -d 'File system for TARGET, a free device, instead of the recommended one; plan, script and fstab lines follow. What is refused stays refused' -r -f -a "ext4\t''
+complete -c walwise -n "__fish_walwise_using_subcommand check" -l output-mode -d 'Mode of the output file in octal, e.g. 0640. Default: 0600 for root, by the umask for other users' -r
+complete -c walwise -n "__fish_walwise_using_subcommand check" -l baseline -d 'Compare with a report written by --save, --format json or --format html; `last`, or no value, selects the last saved report' -r -F
+complete -c walwise -n "__fish_walwise_using_subcommand check" -l assume -d 'Also show what would differ if this fact had this value; repeatable. Without @SUBJECT: the host, or the only subject with this fact. An assumption never unlocks a setting that can lose data' -r
+complete -c walwise -n "__fish_walwise_using_subcommand check" -l fs -d 'File system for TARGET, a free device, instead of the recommended one; plan, script and fstab lines change accordingly. All safety checks still apply' -r -f -a "ext4\t''
 xfs\t''
 btrfs\t''
 zfs\t''"
-complete -c walwise -n "__fish_walwise_using_subcommand check" -l db -d 'The server to advise for where none exists yet' -r -f -a "postgres\t''
+complete -c walwise -n "__fish_walwise_using_subcommand check" -l db -d 'Database server to give advice for if none exists yet' -r -f -a "postgres\t''
 mysql\t'MySQL or MariaDB'"
-complete -c walwise -n "__fish_walwise_using_subcommand check" -l seconds -d 'Time limit of the measurement' -r
+complete -c walwise -n "__fish_walwise_using_subcommand check" -l seconds -d 'Time limit of the measurement, in seconds' -r
 complete -c walwise -n "__fish_walwise_using_subcommand check" -l scratch -d 'Directory for scratch files, on the target\'s file system' -r -F
 complete -c walwise -n "__fish_walwise_using_subcommand check" -l fail-on -d 'Exit non-zero for a finding at this level or above' -r -f -a "critical\t'Critical findings only'
 warning\t'Critical findings and warnings'
@@ -91,17 +91,17 @@ complete -c walwise -n "__fish_walwise_using_subcommand upgrade" -l os -d 'The d
 complete -c walwise -n "__fish_walwise_using_subcommand upgrade" -l e2fsprogs -d 'Version of e2fsprogs' -r
 complete -c walwise -n "__fish_walwise_using_subcommand upgrade" -l xfsprogs -d 'Version of xfsprogs' -r
 complete -c walwise -n "__fish_walwise_using_subcommand upgrade" -l btrfs-progs -d 'Version of btrfs-progs' -r
-complete -c walwise -n "__fish_walwise_using_subcommand upgrade" -l assume -d 'Any other fact that will change, as in `walwise check`' -r
+complete -c walwise -n "__fish_walwise_using_subcommand upgrade" -l assume -d 'Any other fact that will change, as with `walwise check --assume`' -r
 complete -c walwise -n "__fish_walwise_using_subcommand upgrade" -l host -d 'Use a capture instead of this host' -r -F
 complete -c walwise -n "__fish_walwise_using_subcommand upgrade" -l rules -d 'More rules, in addition to the built-in ones and /etc/walwise/rules.d: every *.toml file in DIR' -r -F
-complete -c walwise -n "__fish_walwise_using_subcommand upgrade" -l mysql-defaults -d 'Option file of a stopped MySQL or MariaDB, as with its own --defaults-file: only this file and its includes are read. Data directory: the one it names, or TARGET' -r -F
-complete -c walwise -n "__fish_walwise_using_subcommand upgrade" -l postgres-config -d 'Configuration file of a stopped PostgreSQL, as with its own config_file. Data directory: the one it names, or TARGET' -r -F
+complete -c walwise -n "__fish_walwise_using_subcommand upgrade" -l mysql-defaults -d 'Option file of a stopped MySQL or MariaDB server, as for --defaults-file of the server: only this file and its includes are read. The data directory is the one named there, or TARGET' -r -F
+complete -c walwise -n "__fish_walwise_using_subcommand upgrade" -l postgres-config -d 'Configuration file of a stopped PostgreSQL server, as for config_file of the server. The data directory is the one named there, or TARGET' -r -F
 complete -c walwise -n "__fish_walwise_using_subcommand upgrade" -l drill -d 'Use drill results for this stack: a record written by `walwise drill check --record`' -r -F
 complete -c walwise -n "__fish_walwise_using_subcommand upgrade" -l trial -d 'Use the trial result for this disk: a record written by `walwise trial --record`' -r -F
 complete -c walwise -n "__fish_walwise_using_subcommand upgrade" -l format -d 'Output format; the JSON is the report of the host today, with `what_if` and `upgrade`' -r -f -a "text\t'Text'
 json\t'JSON'"
 complete -c walwise -n "__fish_walwise_using_subcommand upgrade" -s o -l output -d 'Write to FILE atomically: an existing file is replaced by a new one, owned by you' -r -F
-complete -c walwise -n "__fish_walwise_using_subcommand upgrade" -l output-mode -d 'Mode of that file in octal, e.g. 0640. Default: 0600 for root, the umask for others' -r
+complete -c walwise -n "__fish_walwise_using_subcommand upgrade" -l output-mode -d 'Mode of the output file in octal, e.g. 0640. Default: 0600 for root, by the umask for other users' -r
 complete -c walwise -n "__fish_walwise_using_subcommand upgrade" -l fail-on -d 'Exit non-zero for anything at this level or above' -r -f -a "critical\t'Critical findings only'
 warning\t'Critical findings and warnings'
 never\t'Nothing: the exit code reports only whether the command worked'"
@@ -112,12 +112,12 @@ complete -c walwise -n "__fish_walwise_using_subcommand upgrade" -s h -l help -d
 complete -c walwise -n "__fish_walwise_using_subcommand show" -l format -d 'Output format' -r -f -a "text\t'Text'
 json\t'JSON, exactly as in the report'
 markdown\t'A Markdown document with all facts'
-html\t'The same as one HTML page, with the report embedded'"
+html\t'One HTML page with all facts and the report embedded'"
 complete -c walwise -n "__fish_walwise_using_subcommand show" -s o -l output -d 'Write to FILE atomically: an existing file is replaced by a new one, owned by you' -r -F
-complete -c walwise -n "__fish_walwise_using_subcommand show" -l output-mode -d 'Mode of that file in octal, e.g. 0640. Default: 0600 for root, the umask for others' -r
+complete -c walwise -n "__fish_walwise_using_subcommand show" -l output-mode -d 'Mode of the output file in octal, e.g. 0640. Default: 0600 for root, by the umask for other users' -r
 complete -c walwise -n "__fish_walwise_using_subcommand show" -s h -l help -d 'Print help (see more with \'--help\')'
 complete -c walwise -n "__fish_walwise_using_subcommand probe" -l import -d 'Import figures measured elsewhere (text of pg_test_fsync, JSON of fio). Shown only, never used for advice' -r -F
-complete -c walwise -n "__fish_walwise_using_subcommand probe" -l seconds -d 'Time limit of each workload, default 10; with --pg-test-fsync the time of each test, default 5' -r
+complete -c walwise -n "__fish_walwise_using_subcommand probe" -l seconds -d 'Time limit of each workload in seconds, default 10; with --pg-test-fsync the seconds per test, default 5' -r
 complete -c walwise -n "__fish_walwise_using_subcommand probe" -l workload -d 'What to measure, comma-separated; default: compare the WAL sync methods' -r -f -a "wal\t'WAL sync methods with 1, 2, 4 and 8 pages per commit, paced and back to back'
 segment\t'First writes into a new WAL segment: recycled, zero-filled, or not filled'
 group\t'1 to 16 clients that share flushes'
@@ -135,7 +135,7 @@ complete -c walwise -n "__fish_walwise_using_subcommand probe" -l nice -d 'Run a
 complete -c walwise -n "__fish_walwise_using_subcommand probe" -l samples -d 'Include every sample in the JSON'
 complete -c walwise -n "__fish_walwise_using_subcommand probe" -s h -l help -d 'Print help (see more with \'--help\')'
 complete -c walwise -n "__fish_walwise_using_subcommand drill; and not __fish_seen_subcommand_from write read check help" -s h -l help -d 'Print help'
-complete -c walwise -n "__fish_walwise_using_subcommand drill; and not __fish_seen_subcommand_from write read check help" -a "write" -d 'Write commits into DIR/walwise-drill until power is cut or you stop it. Each number is printed once durable; save the output on another host'
+complete -c walwise -n "__fish_walwise_using_subcommand drill; and not __fish_seen_subcommand_from write read check help" -a "write" -d 'Write commits into DIR/walwise-drill until the power is cut or you stop the command. The number of each commit is printed once the commit is durable; save the output on another host'
 complete -c walwise -n "__fish_walwise_using_subcommand drill; and not __fish_seen_subcommand_from write read check help" -a "read" -d 'Print which commits survived'
 complete -c walwise -n "__fish_walwise_using_subcommand drill; and not __fish_seen_subcommand_from write read check help" -a "check" -d 'Show lost commits; exit code 3 if there are any'
 complete -c walwise -n "__fish_walwise_using_subcommand drill; and not __fish_seen_subcommand_from write read check help" -a "help" -d 'Print this message or the help of the given subcommand(s)'
@@ -151,11 +151,11 @@ complete -c walwise -n "__fish_walwise_using_subcommand drill; and __fish_seen_s
 complete -c walwise -n "__fish_walwise_using_subcommand drill; and __fish_seen_subcommand_from read" -s h -l help -d 'Print help'
 complete -c walwise -n "__fish_walwise_using_subcommand drill; and __fish_seen_subcommand_from check" -l record -d 'Add the result to this record (created if missing), for `walwise check --drill`' -r -F
 complete -c walwise -n "__fish_walwise_using_subcommand drill; and __fish_seen_subcommand_from check" -s h -l help -d 'Print help'
-complete -c walwise -n "__fish_walwise_using_subcommand drill; and __fish_seen_subcommand_from help" -f -a "write" -d 'Write commits into DIR/walwise-drill until power is cut or you stop it. Each number is printed once durable; save the output on another host'
+complete -c walwise -n "__fish_walwise_using_subcommand drill; and __fish_seen_subcommand_from help" -f -a "write" -d 'Write commits into DIR/walwise-drill until the power is cut or you stop the command. The number of each commit is printed once the commit is durable; save the output on another host'
 complete -c walwise -n "__fish_walwise_using_subcommand drill; and __fish_seen_subcommand_from help" -f -a "read" -d 'Print which commits survived'
 complete -c walwise -n "__fish_walwise_using_subcommand drill; and __fish_seen_subcommand_from help" -f -a "check" -d 'Show lost commits; exit code 3 if there are any'
 complete -c walwise -n "__fish_walwise_using_subcommand drill; and __fish_seen_subcommand_from help" -f -a "help" -d 'Print this message or the help of the given subcommand(s)'
-complete -c walwise -n "__fish_walwise_using_subcommand trial" -l erase -d 'Serial number or WWN of the spare disk to erase; without it, a terminal asks' -r
+complete -c walwise -n "__fish_walwise_using_subcommand trial" -l erase -d 'Serial number or WWN of the spare disk to erase; if omitted, asked for on the terminal' -r
 complete -c walwise -n "__fish_walwise_using_subcommand trial" -l candidates -d 'The file systems, comma-separated; the others are compared with the first' -r -f -a "ext4\t'ext4'
 ext4-fast-commit\t'ext4 with fast commits'
 xfs\t'XFS'
@@ -167,29 +167,29 @@ complete -c walwise -n "__fish_walwise_using_subcommand trial" -l clients -d 'Nu
 complete -c walwise -n "__fish_walwise_using_subcommand trial" -l preset -d 'What to measure' -r -f -a "commits\t'Commits to a log'
 methods\t'Commits of one client with each sync method'
 fs-mark\t'New files, written and flushed in many directories'"
-complete -c walwise -n "__fish_walwise_using_subcommand trial" -l size -d 'Size in MiB of the loop file, or of the part at the beginning of the disk' -r
+complete -c walwise -n "__fish_walwise_using_subcommand trial" -l size -d 'Size in MiB of the loop file, or of the area used at the beginning of the disk' -r
 complete -c walwise -n "__fish_walwise_using_subcommand trial" -l writes -d 'Write limit in GiB; the trial stops before exceeding it' -r
 complete -c walwise -n "__fish_walwise_using_subcommand trial" -l seconds -d 'Seconds per load in each block' -r
-complete -c walwise -n "__fish_walwise_using_subcommand trial" -l seed -d 'Seed of the random order, to repeat it' -r
+complete -c walwise -n "__fish_walwise_using_subcommand trial" -l seed -d 'Seed of the random order, to repeat the order of an earlier trial' -r
 complete -c walwise -n "__fish_walwise_using_subcommand trial" -l format -d 'Output format; the JSON has every sample, command line and version' -r -f -a "text\t'Text'
 markdown\t'Markdown'
 html\t'One HTML page with charts, the record embedded'
 json\t'The record as JSON'"
 complete -c walwise -n "__fish_walwise_using_subcommand trial" -s o -l output -d 'Write to FILE atomically: an existing file is replaced by a new one, owned by you' -r -F
-complete -c walwise -n "__fish_walwise_using_subcommand trial" -l output-mode -d 'Mode of that file in octal, e.g. 0640. Default: 0600 for root, the umask for others' -r
+complete -c walwise -n "__fish_walwise_using_subcommand trial" -l output-mode -d 'Mode of the output file in octal, e.g. 0640. Default: 0600 for root, by the umask for other users' -r
 complete -c walwise -n "__fish_walwise_using_subcommand trial" -l record -d 'Also save the JSON in FILE' -r -F
 complete -c walwise -n "__fish_walwise_using_subcommand trial" -l clear -d 'Clear what an interrupted trial left on the disk, without measuring'
 complete -c walwise -n "__fish_walwise_using_subcommand trial" -l yes -d 'Start a trial in a directory without asking'
 complete -c walwise -n "__fish_walwise_using_subcommand trial" -l force -d 'Start even if a running server uses the same disk; the trial slows that server down'
 complete -c walwise -n "__fish_walwise_using_subcommand trial" -s h -l help -d 'Print help (see more with \'--help\')'
 complete -c walwise -n "__fish_walwise_using_subcommand facts" -l target -d 'Also check this directory or device' -r -F
-complete -c walwise -n "__fish_walwise_using_subcommand facts" -l assume -d 'Show the host as if this fact had this value, with assumed and derived facts marked; repeatable. As in `walwise check`' -r
+complete -c walwise -n "__fish_walwise_using_subcommand facts" -l assume -d 'Show the host as if this fact had this value, with assumed and derived facts marked; repeatable, as with `walwise check --assume`' -r
 complete -c walwise -n "__fish_walwise_using_subcommand facts" -l format -d 'Output format' -r -f -a "text\t'Text'
 json\t'JSON'"
 complete -c walwise -n "__fish_walwise_using_subcommand facts" -l host -d 'Use a capture instead of this host' -r -F
 complete -c walwise -n "__fish_walwise_using_subcommand facts" -l rules -d 'More rules, in addition to the built-in ones and /etc/walwise/rules.d: every *.toml file in DIR' -r -F
-complete -c walwise -n "__fish_walwise_using_subcommand facts" -l mysql-defaults -d 'Option file of a stopped MySQL or MariaDB, as with its own --defaults-file: only this file and its includes are read. Data directory: the one it names, or TARGET' -r -F
-complete -c walwise -n "__fish_walwise_using_subcommand facts" -l postgres-config -d 'Configuration file of a stopped PostgreSQL, as with its own config_file. Data directory: the one it names, or TARGET' -r -F
+complete -c walwise -n "__fish_walwise_using_subcommand facts" -l mysql-defaults -d 'Option file of a stopped MySQL or MariaDB server, as for --defaults-file of the server: only this file and its includes are read. The data directory is the one named there, or TARGET' -r -F
+complete -c walwise -n "__fish_walwise_using_subcommand facts" -l postgres-config -d 'Configuration file of a stopped PostgreSQL server, as for config_file of the server. The data directory is the one named there, or TARGET' -r -F
 complete -c walwise -n "__fish_walwise_using_subcommand facts" -l drill -d 'Use drill results for this stack: a record written by `walwise drill check --record`' -r -F
 complete -c walwise -n "__fish_walwise_using_subcommand facts" -l trial -d 'Use the trial result for this disk: a record written by `walwise trial --record`' -r -F
 complete -c walwise -n "__fish_walwise_using_subcommand facts" -l list -d 'List every fact and its meaning'
@@ -202,7 +202,7 @@ complete -c walwise -n "__fish_walwise_using_subcommand rules; and not __fish_se
 complete -c walwise -n "__fish_walwise_using_subcommand rules; and not __fish_seen_subcommand_from list show check help" -f -a "check" -d 'Check that files contain valid rules whose examples hold; all mistakes are listed at once'
 complete -c walwise -n "__fish_walwise_using_subcommand rules; and not __fish_seen_subcommand_from list show check help" -f -a "help" -d 'Print this message or the help of the given subcommand(s)'
 complete -c walwise -n "__fish_walwise_using_subcommand rules; and __fish_seen_subcommand_from list" -l rules -d 'More rules: every *.toml file in DIR' -r -F
-complete -c walwise -n "__fish_walwise_using_subcommand rules; and __fish_seen_subcommand_from list" -l settings -d 'List the settings that rules can advise instead'
+complete -c walwise -n "__fish_walwise_using_subcommand rules; and __fish_seen_subcommand_from list" -l settings -d 'List the settings that rules can advise, instead of the rules'
 complete -c walwise -n "__fish_walwise_using_subcommand rules; and __fish_seen_subcommand_from list" -s h -l help -d 'Print help'
 complete -c walwise -n "__fish_walwise_using_subcommand rules; and __fish_seen_subcommand_from show" -l rules -d 'More rules: every *.toml file in DIR' -r -F
 complete -c walwise -n "__fish_walwise_using_subcommand rules; and __fish_seen_subcommand_from show" -s h -l help -d 'Print help'
@@ -211,20 +211,20 @@ complete -c walwise -n "__fish_walwise_using_subcommand rules; and __fish_seen_s
 complete -c walwise -n "__fish_walwise_using_subcommand rules; and __fish_seen_subcommand_from help" -f -a "show" -d 'Show one rule in full'
 complete -c walwise -n "__fish_walwise_using_subcommand rules; and __fish_seen_subcommand_from help" -f -a "check" -d 'Check that files contain valid rules whose examples hold; all mistakes are listed at once'
 complete -c walwise -n "__fish_walwise_using_subcommand rules; and __fish_seen_subcommand_from help" -f -a "help" -d 'Print this message or the help of the given subcommand(s)'
-complete -c walwise -n "__fish_walwise_using_subcommand explain" -l assume -d 'Explain as if this fact had this value; repeatable. As in `walwise check`' -r
+complete -c walwise -n "__fish_walwise_using_subcommand explain" -l assume -d 'Explain as if this fact had this value; repeatable, as with `walwise check --assume`' -r
 complete -c walwise -n "__fish_walwise_using_subcommand explain" -l host -d 'Use a capture instead of this host' -r -F
 complete -c walwise -n "__fish_walwise_using_subcommand explain" -l rules -d 'More rules, in addition to the built-in ones and /etc/walwise/rules.d: every *.toml file in DIR' -r -F
-complete -c walwise -n "__fish_walwise_using_subcommand explain" -l mysql-defaults -d 'Option file of a stopped MySQL or MariaDB, as with its own --defaults-file: only this file and its includes are read. Data directory: the one it names, or TARGET' -r -F
-complete -c walwise -n "__fish_walwise_using_subcommand explain" -l postgres-config -d 'Configuration file of a stopped PostgreSQL, as with its own config_file. Data directory: the one it names, or TARGET' -r -F
+complete -c walwise -n "__fish_walwise_using_subcommand explain" -l mysql-defaults -d 'Option file of a stopped MySQL or MariaDB server, as for --defaults-file of the server: only this file and its includes are read. The data directory is the one named there, or TARGET' -r -F
+complete -c walwise -n "__fish_walwise_using_subcommand explain" -l postgres-config -d 'Configuration file of a stopped PostgreSQL server, as for config_file of the server. The data directory is the one named there, or TARGET' -r -F
 complete -c walwise -n "__fish_walwise_using_subcommand explain" -l drill -d 'Use drill results for this stack: a record written by `walwise drill check --record`' -r -F
 complete -c walwise -n "__fish_walwise_using_subcommand explain" -l trial -d 'Use the trial result for this disk: a record written by `walwise trial --record`' -r -F
 complete -c walwise -n "__fish_walwise_using_subcommand explain" -l new -d 'The target is a directory that does not exist yet'
 complete -c walwise -n "__fish_walwise_using_subcommand explain" -l no-programs -d 'Do not run external tools; facts that only they report stay unknown'
 complete -c walwise -n "__fish_walwise_using_subcommand explain" -s h -l help -d 'Print help'
-complete -c walwise -n "__fish_walwise_using_subcommand capture" -l mysql-defaults -d 'Option file of a stopped MySQL or MariaDB, as with its own --defaults-file: only this file and its includes are read. Data directory: the one it names, or TARGET' -r -F
-complete -c walwise -n "__fish_walwise_using_subcommand capture" -l postgres-config -d 'Configuration file of a stopped PostgreSQL, as with its own config_file. Data directory: the one it names, or TARGET' -r -F
+complete -c walwise -n "__fish_walwise_using_subcommand capture" -l mysql-defaults -d 'Option file of a stopped MySQL or MariaDB server, as for --defaults-file of the server: only this file and its includes are read. The data directory is the one named there, or TARGET' -r -F
+complete -c walwise -n "__fish_walwise_using_subcommand capture" -l postgres-config -d 'Configuration file of a stopped PostgreSQL server, as for config_file of the server. The data directory is the one named there, or TARGET' -r -F
 complete -c walwise -n "__fish_walwise_using_subcommand capture" -s o -l output -d 'Write to FILE atomically: an existing file is replaced by a new one, owned by you' -r -F
-complete -c walwise -n "__fish_walwise_using_subcommand capture" -l output-mode -d 'Mode of that file in octal, e.g. 0640. Default: 0600 for root, the umask for others' -r
+complete -c walwise -n "__fish_walwise_using_subcommand capture" -l output-mode -d 'Mode of the output file in octal, e.g. 0640. Default: 0600 for root, by the umask for other users' -r
 complete -c walwise -n "__fish_walwise_using_subcommand capture" -l no-mask -d 'Do not mask serial numbers, UUIDs, addresses, and names of hosts and users'
 complete -c walwise -n "__fish_walwise_using_subcommand capture" -s h -l help -d 'Print help'
 complete -c walwise -n "__fish_walwise_using_subcommand generate; and not __fish_seen_subcommand_from completions schema help" -s h -l help -d 'Print help'
@@ -237,10 +237,10 @@ complete -c walwise -n "__fish_walwise_using_subcommand generate; and __fish_see
 complete -c walwise -n "__fish_walwise_using_subcommand generate; and __fish_seen_subcommand_from help" -f -a "schema" -d 'Print the JSON schema of the report'
 complete -c walwise -n "__fish_walwise_using_subcommand generate; and __fish_seen_subcommand_from help" -f -a "help" -d 'Print this message or the help of the given subcommand(s)'
 complete -c walwise -n "__fish_walwise_using_subcommand help; and not __fish_seen_subcommand_from check upgrade show probe drill trial facts rules explain capture generate help" -f -a "check" -d 'Check storage and settings and report. With a TARGET it measures there; without one it writes nothing'
-complete -c walwise -n "__fish_walwise_using_subcommand help; and not __fish_seen_subcommand_from check upgrade show probe drill trial facts rules explain capture generate help" -f -a "upgrade" -d 'Show what another kernel, distribution or tools would change, boot failures first'
+complete -c walwise -n "__fish_walwise_using_subcommand help; and not __fish_seen_subcommand_from check upgrade show probe drill trial facts rules explain capture generate help" -f -a "upgrade" -d 'Show what a new kernel, distribution or tool version would change, boot failures first'
 complete -c walwise -n "__fish_walwise_using_subcommand help; and not __fish_seen_subcommand_from check upgrade show probe drill trial facts rules explain capture generate help" -f -a "show" -d 'Show a saved report'
 complete -c walwise -n "__fish_walwise_using_subcommand help; and not __fish_seen_subcommand_from check upgrade show probe drill trial facts rules explain capture generate help" -f -a "probe" -d 'Measure commit latency only'
-complete -c walwise -n "__fish_walwise_using_subcommand help; and not __fish_seen_subcommand_from check upgrade show probe drill trial facts rules explain capture generate help" -f -a "drill" -d 'Test with real power cuts: instructions, a writer, and the comparison afterwards'
+complete -c walwise -n "__fish_walwise_using_subcommand help; and not __fish_seen_subcommand_from check upgrade show probe drill trial facts rules explain capture generate help" -f -a "drill" -d 'Test with real power cuts: prints instructions, writes commits, and compares afterwards'
 complete -c walwise -n "__fish_walwise_using_subcommand help; and not __fish_seen_subcommand_from check upgrade show probe drill trial facts rules explain capture generate help" -f -a "trial" -d 'Compare file systems on a disk: create, mount and measure each in turn, on a loop file or a spare disk'
 complete -c walwise -n "__fish_walwise_using_subcommand help; and not __fish_seen_subcommand_from check upgrade show probe drill trial facts rules explain capture generate help" -f -a "facts" -d 'Show collected facts and their sources'
 complete -c walwise -n "__fish_walwise_using_subcommand help; and not __fish_seen_subcommand_from check upgrade show probe drill trial facts rules explain capture generate help" -f -a "rules" -d 'List, show and check rules'
@@ -248,7 +248,7 @@ complete -c walwise -n "__fish_walwise_using_subcommand help; and not __fish_see
 complete -c walwise -n "__fish_walwise_using_subcommand help; and not __fish_seen_subcommand_from check upgrade show probe drill trial facts rules explain capture generate help" -f -a "capture" -d 'Save this host as one text file, with serial numbers and names masked'
 complete -c walwise -n "__fish_walwise_using_subcommand help; and not __fish_seen_subcommand_from check upgrade show probe drill trial facts rules explain capture generate help" -f -a "generate" -d 'Print completions for a shell, or the schema of the JSON report'
 complete -c walwise -n "__fish_walwise_using_subcommand help; and not __fish_seen_subcommand_from check upgrade show probe drill trial facts rules explain capture generate help" -f -a "help" -d 'Print this message or the help of the given subcommand(s)'
-complete -c walwise -n "__fish_walwise_using_subcommand help; and __fish_seen_subcommand_from drill" -f -a "write" -d 'Write commits into DIR/walwise-drill until power is cut or you stop it. Each number is printed once durable; save the output on another host'
+complete -c walwise -n "__fish_walwise_using_subcommand help; and __fish_seen_subcommand_from drill" -f -a "write" -d 'Write commits into DIR/walwise-drill until the power is cut or you stop the command. The number of each commit is printed once the commit is durable; save the output on another host'
 complete -c walwise -n "__fish_walwise_using_subcommand help; and __fish_seen_subcommand_from drill" -f -a "read" -d 'Print which commits survived'
 complete -c walwise -n "__fish_walwise_using_subcommand help; and __fish_seen_subcommand_from drill" -f -a "check" -d 'Show lost commits; exit code 3 if there are any'
 complete -c walwise -n "__fish_walwise_using_subcommand help; and __fish_seen_subcommand_from rules" -f -a "list" -d 'List the rules, one per line'

@@ -1,10 +1,11 @@
-//! Lists the mount options of the tables whose values may be read.
+//! Generates the list of mount options whose values a capture may hold, from the tables of mount
+//! options.
 
 use std::collections::BTreeSet;
 use std::path::Path;
 use std::{env, fs, io};
 
-/// The tables keep each array of mount options on one line.
+/// The line-based parsing relies on each array of mount options being on one line of its table.
 fn main() -> io::Result<()> {
     println!("cargo::rerun-if-changed=tables");
     let (mut kept, mut dropped) = (BTreeSet::new(), BTreeSet::new());

@@ -1,10 +1,8 @@
-//! The command line as types, parsed by clap. Their doc comments are the text of `--help` and of
-//! the manual pages.
+//! The command line as types, parsed by clap. Doc comments become the text of `--help` and of the
+//! manual pages.
 
 mod drill;
 mod show {
-    //! The arguments of `walwise show`.
-
     use std::path::PathBuf;
 
     use clap::{Args, ValueEnum};
@@ -32,7 +30,7 @@ mod show {
         Json,
         /// A Markdown document with all facts.
         Markdown,
-        /// The same as one HTML page, with the report embedded.
+        /// One HTML page with all facts and the report embedded.
         Html,
     }
 }
@@ -48,9 +46,9 @@ pub use show::{Show, ShowFormat};
 pub use trial::{Trial, TrialCandidate, TrialFormat};
 
 use super::detail_level::DetailLevel;
-use super::examples::help;
-use crate::facts::Area;
-use crate::output::Access;
+use super::examples::examples_help;
+use crate::facts::ServerArea;
+use crate::output::FileAccess;
 use crate::report::Format;
 use crate::report::exit::FailCondition;
 use crate::rules::Level;
@@ -58,19 +56,19 @@ use crate::settings::NewFilesystem;
 
 /// File system, mount option and WAL advice for databases, from what it finds on the host.
 #[derive(Debug, Parser)]
-#[command(name = "walwise", version, about, args_conflicts_with_subcommands = true, after_help = help(""))]
+#[command(name = "walwise", version, about, args_conflicts_with_subcommands = true, after_help = examples_help(""))]
 pub struct Cli {
     /// The command; without one the screens, or the text report without a terminal.
     #[command(subcommand)]
     pub command: Option<CliCommand>,
     /// Target when there is no command.
     #[command(flatten)]
-    pub bare: DefaultArgs,
+    pub bare: NoCommandArgs,
 }
 
 /// Options of `walwise [TARGET]`.
 #[derive(Args, Debug)]
-pub struct DefaultArgs {
+pub struct NoCommandArgs {
     /// A directory, a mount point, or a block device.
     pub target: Option<PathBuf>,
     /// The target is a directory that does not exist yet.
@@ -95,50 +93,50 @@ pub struct DefaultArgs {
 pub enum CliCommand {
     /// Check storage and settings and report. With a TARGET it measures there; without one it
     /// writes nothing.
-    #[command(after_help = help("check"))]
+    #[command(after_help = examples_help("check"))]
     Check(Check),
-    /// Show what another kernel, distribution or tools would change, boot failures first.
-    #[command(after_help = help("upgrade"))]
+    /// Show what a new kernel, distribution or tool version would change, boot failures first.
+    #[command(after_help = examples_help("upgrade"))]
     Upgrade(UpgradeArgs),
     /// Show a saved report.
-    #[command(after_help = help("show"))]
+    #[command(after_help = examples_help("show"))]
     Show(Show),
     /// Measure commit latency only.
-    #[command(after_help = help("probe"))]
+    #[command(after_help = examples_help("probe"))]
     Probe(Probe),
-    /// Test with real power cuts: instructions, a writer, and the comparison afterwards.
-    #[command(after_help = help("drill"))]
+    /// Test with real power cuts: prints instructions, writes commits, and compares afterwards.
+    #[command(after_help = examples_help("drill"))]
     Drill(Drill),
     /// Compare file systems on a disk: create, mount and measure each in turn, on a loop file or a
     /// spare disk.
-    #[command(after_help = help("trial"))]
+    #[command(after_help = examples_help("trial"))]
     Trial(Trial),
     /// Show collected facts and their sources.
-    #[command(after_help = help("facts"))]
+    #[command(after_help = examples_help("facts"))]
     Facts(Facts),
     /// List, show and check rules.
-    #[command(subcommand, after_help = help("rules"))]
+    #[command(subcommand, after_help = examples_help("rules"))]
     Rules(Rules),
     /// Explain why a rule applies, does not, or is undecided.
-    #[command(after_help = help("explain"))]
+    #[command(after_help = examples_help("explain"))]
     Explain(Explain),
     /// Save this host as one text file, with serial numbers and names masked.
-    #[command(after_help = help("capture"))]
+    #[command(after_help = examples_help("capture"))]
     Capture(Capture),
     /// Print completions for a shell, or the schema of the JSON report.
-    #[command(subcommand, after_help = help("generate"))]
+    #[command(subcommand, after_help = examples_help("generate"))]
     Generate(Generate),
 }
 
 /// Configuration of stopped servers.
 #[derive(Args, Debug, Default, Clone)]
 pub struct ServerFiles {
-    /// Option file of a stopped MySQL or MariaDB, as with its own --defaults-file: only this file
-    /// and its includes are read. Data directory: the one it names, or TARGET.
+    /// Option file of a stopped MySQL or MariaDB server, as for --defaults-file of the server: only
+    /// this file and its includes are read. The data directory is the one named there, or TARGET.
     #[arg(long, value_name = "FILE")]
     pub mysql_defaults: Option<PathBuf>,
-    /// Configuration file of a stopped PostgreSQL, as with its own config_file. Data directory: the
-    /// one it names, or TARGET.
+    /// Configuration file of a stopped PostgreSQL server, as for config_file of the server. The
+    /// data directory is the one named there, or TARGET.
     #[arg(long, value_name = "FILE")]
     pub postgres_config: Option<PathBuf>,
 }
@@ -176,9 +174,10 @@ pub struct OutputArgs {
     /// Write to FILE atomically: an existing file is replaced by a new one, owned by you.
     #[arg(long, short, value_name = "FILE")]
     pub output: Option<PathBuf>,
-    /// Mode of that file in octal, e.g. 0640. Default: 0600 for root, the umask for others.
-    #[arg(long, value_name = "MODE", requires = "output", value_parser = Access::parse)]
-    pub output_mode: Option<Access>,
+    /// Mode of the output file in octal, e.g. 0640. Default: 0600 for root, by the umask for other
+    /// users.
+    #[arg(long, value_name = "MODE", requires = "output", value_parser = FileAccess::parse)]
+    pub output_mode: Option<FileAccess>,
 }
 
 /// Values of `--db`.
@@ -190,10 +189,10 @@ pub enum Engine {
 }
 
 impl Engine {
-    pub fn area(self) -> Area {
+    pub fn area(self) -> ServerArea {
         match self {
-            Self::Postgres => Area::Pg,
-            Self::Mysql => Area::Mysql,
+            Self::Postgres => ServerArea::Pg,
+            Self::Mysql => ServerArea::Mysql,
         }
     }
 }
@@ -206,7 +205,7 @@ pub struct Check {
     #[command(flatten)]
     pub from: HostArgs,
     /// Output format.
-    #[arg(long, value_parser = format(), default_value = Format::Text.name())]
+    #[arg(long, value_parser = format_parser(), default_value = Format::Text.name())]
     pub format: Format,
     /// How much of the report.
     #[command(flatten)]
@@ -215,7 +214,7 @@ pub struct Check {
     #[command(flatten)]
     pub output: OutputArgs,
     /// Compare with a report written by --save, --format json or --format html; `last`, or no
-    /// value, is the last saved one.
+    /// value, selects the last saved report.
     #[arg(long, value_name = "REPORT", num_args = 0..=1, default_missing_value = "last")]
     pub baseline: Option<PathBuf>,
     /// Save the report for the next --baseline: in $XDG_STATE_HOME/walwise or
@@ -224,22 +223,23 @@ pub struct Check {
     #[arg(long, conflicts_with = "host")]
     pub save: bool,
     /// Also show what would differ if this fact had this value; repeatable. Without @SUBJECT: the
-    /// host, or the only subject with that fact. It never unlocks a setting that can lose data.
+    /// host, or the only subject with this fact. An assumption never unlocks a setting that can
+    /// lose data.
     #[arg(long, value_name = "KEY[@SUBJECT]=VALUE")]
     pub assume: Vec<String>,
     /// File system for TARGET, a free device, instead of the recommended one; plan, script and
-    /// fstab lines follow. What is refused stays refused.
-    #[arg(long, value_parser = filesystem(), value_name = "NAME", requires = "target")]
+    /// fstab lines change accordingly. All safety checks still apply.
+    #[arg(long, value_parser = filesystem_parser(), value_name = "NAME", requires = "target")]
     pub fs: Option<NewFilesystem>,
-    /// The server to advise for where none exists yet.
+    /// Database server to give advice for if none exists yet.
     #[arg(long, value_enum, default_value_t = Engine::Postgres, value_name = "ENGINE")]
     pub db: Engine,
     /// Do not measure.
     #[arg(long)]
     pub no_probe: bool,
-    /// Time limit of the measurement.
+    /// Time limit of the measurement, in seconds.
     #[command(flatten)]
-    pub measure: Measure,
+    pub measure: MeasureArgs,
     /// Exit non-zero for a finding at this level or above.
     #[arg(long, value_enum, default_value_t = FailOn::Critical, value_name = "LEVEL")]
     pub fail_on: FailOn,
@@ -268,7 +268,7 @@ pub struct UpgradeArgs {
     /// Version of btrfs-progs.
     #[arg(long, value_name = "VERSION")]
     pub btrfs_progs: Option<String>,
-    /// Any other fact that will change, as in `walwise check`.
+    /// Any other fact that will change, as with `walwise check --assume`.
     #[arg(long, value_name = "KEY[@SUBJECT]=VALUE")]
     pub assume: Vec<String>,
     /// Where facts come from.
@@ -290,9 +290,9 @@ pub struct UpgradeArgs {
 
 /// How and where to measure.
 #[derive(Args, Debug, Clone)]
-pub struct Measure {
-    /// Time limit of the measurement.
-    #[arg(long, alias = "probe-seconds", value_name = "N", default_value_t = 10.0, value_parser = seconds)]
+pub struct MeasureArgs {
+    /// Time limit of the measurement, in seconds.
+    #[arg(long, alias = "probe-seconds", value_name = "N", default_value_t = 10.0, value_parser = parse_seconds)]
     pub seconds: f64,
     /// Directory for scratch files, on the target's file system.
     #[arg(long, value_name = "DIR")]
@@ -308,9 +308,9 @@ pub struct Probe {
     /// used for advice.
     #[arg(long, value_name = "FILE", conflicts_with = "pg_test_fsync")]
     pub import: Vec<PathBuf>,
-    /// Time limit of each workload, default 10; with --pg-test-fsync the time of each test, default
-    /// 5.
-    #[arg(long, value_name = "N", value_parser = seconds)]
+    /// Time limit of each workload in seconds, default 10; with --pg-test-fsync the seconds per
+    /// test, default 5.
+    #[arg(long, value_name = "N", value_parser = parse_seconds)]
     pub seconds: Option<f64>,
     /// What to measure, comma-separated; default: compare the WAL sync methods.
     #[arg(long, value_name = "NAME", value_enum, value_delimiter = ',')]
@@ -377,7 +377,7 @@ pub struct Facts {
     #[arg(long, value_name = "TARGET")]
     pub target: Option<PathBuf>,
     /// Show the host as if this fact had this value, with assumed and derived facts marked;
-    /// repeatable. As in `walwise check`.
+    /// repeatable, as with `walwise check --assume`.
     #[arg(long, value_name = "KEY[@SUBJECT]=VALUE", conflicts_with = "list")]
     pub assume: Vec<String>,
     /// Output format.
@@ -392,9 +392,9 @@ pub struct Facts {
 #[derive(Debug, Subcommand)]
 pub enum Rules {
     /// List the rules, one per line.
-    #[command(after_help = help("rules list"))]
+    #[command(after_help = examples_help("rules list"))]
     List {
-        /// List the settings that rules can advise instead.
+        /// List the settings that rules can advise, instead of the rules.
         #[arg(long)]
         settings: bool,
         /// More rules: every *.toml file in DIR.
@@ -402,7 +402,7 @@ pub enum Rules {
         rules: Option<PathBuf>,
     },
     /// Show one rule in full.
-    #[command(after_help = help("rules show"))]
+    #[command(after_help = examples_help("rules show"))]
     Show {
         /// The rule id.
         rule: String,
@@ -411,7 +411,7 @@ pub enum Rules {
         rules: Option<PathBuf>,
     },
     /// Check that files contain valid rules whose examples hold; all mistakes are listed at once.
-    #[command(after_help = help("rules check"))]
+    #[command(after_help = examples_help("rules check"))]
     Check {
         /// Rule files, or directories of them.
         #[arg(required = true)]
@@ -425,7 +425,7 @@ pub struct Explain {
     pub rule: String,
     /// A directory or device. Default: every subject of the rule.
     pub target: Option<PathBuf>,
-    /// Explain as if this fact had this value; repeatable. As in `walwise check`.
+    /// Explain as if this fact had this value; repeatable, as with `walwise check --assume`.
     #[arg(long, value_name = "KEY[@SUBJECT]=VALUE")]
     pub assume: Vec<String>,
     /// Where facts come from.
@@ -452,14 +452,14 @@ pub struct Capture {
 #[derive(Debug, Subcommand)]
 pub enum Generate {
     /// Print shell completions of commands, options and values.
-    #[command(after_help = help("generate completions"))]
+    #[command(after_help = examples_help("generate completions"))]
     Completions {
         /// The shell.
         #[arg(value_enum)]
         shell: Shell,
     },
     /// Print the JSON schema of the report.
-    #[command(after_help = help("generate schema"))]
+    #[command(after_help = examples_help("generate schema"))]
     Schema,
 }
 
@@ -478,12 +478,12 @@ impl Shell {
     pub const ALL: [Self; 3] = [Self::Bash, Self::Zsh, Self::Fish];
 }
 
-fn filesystem() -> impl TypedValueParser<Value = NewFilesystem> {
+fn filesystem_parser() -> impl TypedValueParser<Value = NewFilesystem> {
     PossibleValuesParser::new(NewFilesystem::ALL.map(NewFilesystem::as_str))
         .try_map(|word| NewFilesystem::from_word(&word).ok_or("unknown file system"))
 }
 
-fn format() -> impl TypedValueParser<Value = Format> {
+fn format_parser() -> impl TypedValueParser<Value = Format> {
     PossibleValuesParser::new(
         Format::ALL.map(|format| PossibleValue::new(format.name()).help(format.description())),
     )
@@ -517,7 +517,7 @@ pub enum FailOn {
 
 impl FailOn {
     /// The findings that fail the command; `None` for `never`.
-    pub fn condition(self, undecided: bool) -> Option<FailCondition> {
+    pub fn fail_condition(self, undecided: bool) -> Option<FailCondition> {
         let level = match self {
             Self::Critical => Level::Critical,
             Self::Warning => Level::Warning,
@@ -527,7 +527,7 @@ impl FailOn {
     }
 }
 
-fn seconds(text: &str) -> Result<f64, String> {
+fn parse_seconds(text: &str) -> Result<f64, String> {
     match text.parse::<f64>() {
         Ok(n) if (0.1..=3600.0).contains(&n) => Ok(n),
         Ok(_) => Err("expected 0.1 to 3600 seconds".to_owned()),

@@ -1,11 +1,11 @@
-//! `walwise check`: facts, probe, rules, report, and an exit code for the result.
+//! `walwise check`: collects facts, measures, evaluates rules, reports, and sets the exit code.
 
 use anyhow::Context as _;
 
-use super::args::{Check, Measure};
+use super::args::{Check, MeasureArgs};
 use super::host::{self, read_session};
 use super::out::{ExitResult, OutputTarget};
-use super::probe::measure;
+use super::probe::run_probe_plan;
 use super::report_store::{self, ReportStore};
 use super::{CliError, baseline, out, rule_files};
 use crate::facts::note::MeasurementNote;
@@ -19,7 +19,7 @@ use crate::session::{self, MeasurementOptions, Session};
 pub(super) fn run(args: &Check) -> ExitResult {
     let protocol = args.format.protocol();
     match run_check(args) {
-        // A monitoring protocol, such as Nagios, has its own line and code for a failure.
+        // A monitoring protocol, such as Nagios, has its own line and exit code for a failure.
         Err(CliError::Usage(sentence)) => report_failure(protocol, &sentence, CliError::Usage),
         Err(CliError::Other(error)) => {
             report_failure(protocol, &format!("{error:#}"), |_| CliError::Other(error))
@@ -34,7 +34,7 @@ fn report_failure(
     error: impl FnOnce(String) -> CliError,
 ) -> ExitResult {
     match (
-        protocol.failure(sentence),
+        protocol.failure_line(sentence),
         protocol.exit_code(Health::Unknown),
     ) {
         (Some(line), Some(code)) => out::print(&line).map(|_| code),
@@ -43,17 +43,17 @@ fn report_failure(
 }
 
 fn run_check(args: &Check) -> ExitResult {
-    baseline::check_options(args)?;
+    baseline::check_baseline_options(args)?;
     if args.extent.only.is_some() && args.format != Format::Text {
         return Err(CliError::Usage(
             "--only selects a part of the text; leave out --format".to_owned(),
         ));
     }
     let delivery = OutputTarget::open(&args.output, args.format.is_executable())?;
-    let rules = host::rules(args.from.rules.as_deref())?;
+    let rules = host::rules_in_force(args.from.rules.as_deref())?;
     let target = args.target.as_deref();
-    let machine = host::open(args.from.host.as_deref())?;
-    // Assumptions must be judged over the answers of the first pass, so they are remembered.
+    let machine = host::open_host(args.from.host.as_deref())?;
+    // Assumptions must be judged over the answers of the first pass, so these are cached.
     let machine: Box<dyn Host> = if args.assume.is_empty() {
         machine
     } else {
@@ -61,7 +61,11 @@ fn run_check(args: &Check) -> ExitResult {
     };
     let mut session = read_session(machine.as_ref(), &args.from, target, rules)?;
     if let Some(filesystem) = args.fs {
-        let targets: Vec<Subject> = session.facts.subjects(Scope::Target).cloned().collect();
+        let targets: Vec<Subject> = session
+            .facts
+            .subjects_of_scope(Scope::Target)
+            .cloned()
+            .collect();
         for target in targets {
             session
                 .choose_filesystem(&target, Some(filesystem))
@@ -75,9 +79,9 @@ fn run_check(args: &Check) -> ExitResult {
     } else {
         Some(suppose()?)
     };
-    // Frees the capture, which can be large.
+    // Frees the memory of the capture, which can be large.
     drop(machine);
-    let before = baseline::load(args, &session)?;
+    let before = baseline::load_baseline(args, &session)?;
     let keep = if args.save {
         Some(ReportStore::for_target(&session, target)?.next_destination()?)
     } else {
@@ -96,9 +100,9 @@ fn run_check(args: &Check) -> ExitResult {
     let mut report = session.report();
     report.warnings.extend(not_measured.map(Note::from));
     if session.live && (args.save || args.format.protocol().includes_earlier_latencies()) {
-        latency::add_earlier(&mut report, report_store::earlier_latencies(&session));
+        latency::add_earlier_latencies(&mut report, report_store::earlier_latencies(&session));
     }
-    let fail_on = args.fail_on.condition(args.fail_on_undecided);
+    let fail_on = args.fail_on.fail_condition(args.fail_on_undecided);
     // The saved report has no comparison: the next baseline needs only the report itself.
     let kept = keep.map(|found| (found, json::render(&report)));
     report.what_if = hypothesis.map(|hypothesis| session.what_if(&report, &hypothesis).1);
@@ -133,26 +137,27 @@ fn run_check(args: &Check) -> ExitResult {
         return Ok(code);
     }
     let found = fail_on.map_or(0, |condition| exit::exit_code(&report, condition));
-    Ok(rule_files::exit_code(found, &session.rules))
+    Ok(rule_files::warn_and_exit_code(found, &session.rules))
 }
 
-/// Measures in the target if it is a directory; returns a note if it could not.
+/// Measures in the target if it is a directory; returns a note if the measurement failed.
 fn measure_target(
     session: &mut Session,
-    options: &Measure,
+    options: &MeasureArgs,
 ) -> Result<Option<MeasurementNote>, CliError> {
     let (facts, _) = session.conclusions();
     let Some(target) = session::measurable_targets(&facts).into_iter().next() else {
-        let why = session::unreadable_target(&facts).or_else(|| session::missing_directory(&facts));
+        let why = session::unreadable_target_reason(&facts)
+            .or_else(|| session::missing_directory_message(&facts));
         return Ok(why.map(|reason| MeasurementNote::NotMeasured { reason }));
     };
-    let Measure { scratch, seconds } = options;
+    let MeasureArgs { scratch, seconds } = options;
     let options = MeasurementOptions {
         scratch: scratch.clone(),
         ..MeasurementOptions::new(*seconds)
     };
     let outcome = match session::probe_plan(&facts, &target, &options) {
-        Ok(plan) => match measure(&plan)? {
+        Ok(plan) => match run_probe_plan(&plan)? {
             // A report on half a measurement would mislead.
             (outcome, Some(number)) => {
                 return Err(CliError::Signal(

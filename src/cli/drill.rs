@@ -1,14 +1,16 @@
-//! `walwise drill`: the steps of a power-cut test, and the comparison of what survived.
+//! `walwise drill`: the steps of a power-cut test, and the comparison of acknowledged and surviving
+//! commits.
 //!
-//! Standard output of the writer is the log, which another host must save; every line is therefore
+//! The writer's standard output is the log, which another host must save; every line is therefore
 //! flushed before the next commit begins.
 
 mod child {
     //! The subprocess that writes and reads for a drill, so that a signal ends the drill even if
     //! the disk hangs.
     //!
-    //! It starts on request, and after each commit waits until the parent has printed it. At the
-    //! end of the drill it is killed, as a power cut would end it, and its files remain.
+    //! The subprocess starts writing on request. After each commit, it waits until the parent has
+    //! printed the commit. At the end of the drill it is killed, as a power cut would end it, and
+    //! its files remain.
 
     use std::io;
     use std::path::{Path, PathBuf};
@@ -19,23 +21,22 @@ mod child {
 
     use crate::cli::CliError;
     use crate::cli::args::DrillWrite;
-    use crate::drill::{RunHeader, StackFingerprint, SurvivorLog, parse_survivor_log};
+    use crate::drill::{ReadBackLog, RunHeader, StackFingerprint, parse_read_back_log};
     use crate::host::path_bytes;
     use crate::measure::Method;
-    use crate::probes::Control;
-    use crate::probes::drill::{self, DrillDirectory, SegmentMode};
+    use crate::probes::CancelHandle;
+    use crate::probes::drill::{self, DrillParentDirectory, SegmentMode};
     use crate::subprocess::{Bytes, Channel, RECV_TIMEOUT, RecvError, Role, Subprocess};
     use crate::text::{display_safe, error_message};
 
     #[derive(Serialize, Deserialize)]
-    enum Request {
+    enum DrillRequest {
         Write(Bytes, Method, SegmentMode, RunHeader),
         Read(Bytes),
     }
 
     #[derive(Serialize, Deserialize)]
     enum DrillFailure {
-        /// The directory is not usable.
         Refused(String),
         Failed(String),
     }
@@ -44,14 +45,11 @@ mod child {
 
     #[derive(Serialize, Deserialize)]
     enum DrillEvent {
-        /// The directory is usable.
         Ready,
         Begun,
-        /// This commit is durable.
         Commit(u64),
-        /// A file was read; resets the parent's timeout.
+        /// A file was read; this resets the parent's timeout.
         Busy,
-        /// The surviving commits, as text.
         Found(String),
     }
 
@@ -61,21 +59,20 @@ mod child {
     /// Time limit for one commit, or for reading one file; a slower disk cannot be drilled.
     const COMMIT_TIMEOUT: Duration = Duration::from_secs(120);
 
-    /// Time for the kernel to end the child.
+    /// Time limit for the kernel to end the child.
     const EXIT_TIMEOUT: Duration = Duration::from_secs(1);
 
-    /// A writer that waits for its start signal.
     pub(super) struct DrillWriter {
         child: Option<Subprocess>,
         directory: String,
     }
 
     impl DrillWriter {
-        /// Starts the child; an error if the directory is not writable.
+        /// Starts the child; fails if the directory is not writable.
         pub(super) fn start(args: &DrillWrite, head: &RunHeader) -> Result<Self, CliError> {
             let directory = display_safe(path_bytes(&args.directory));
             let path = Bytes::from(args.directory.as_path());
-            let request = Request::Write(
+            let request = DrillRequest::Write(
                 path,
                 args.method.method(),
                 args.segments.segments(),
@@ -94,7 +91,7 @@ mod child {
         /// Writes until cancelled. Calls `tell` at the start (`None`) and after every commit.
         pub(super) fn run(
             &mut self,
-            control: &Control,
+            control: &CancelHandle,
             tell: &mut dyn FnMut(Option<u64>) -> io::Result<()>,
         ) -> Result<(), CliError> {
             let Some(child) = &mut self.child else {
@@ -104,7 +101,7 @@ mod child {
             let mut go_on = true;
             while !control.is_cancelled() {
                 if std::mem::take(&mut go_on) {
-                    // If the child has exited, the next read reports it.
+                    // If the child has exited, the next read reports this.
                     let _ = child.channel.send(&());
                     since = Instant::now();
                 }
@@ -128,15 +125,15 @@ mod child {
     }
 
     /// The surviving commits in a directory. The caller adds boot, stack and time.
-    pub(super) fn survived_commits(directory: &Path) -> Result<SurvivorLog, CliError> {
-        let mut child = spawn(&Request::Read(directory.into()))?;
+    pub(super) fn read_survived_commits(directory: &Path) -> Result<ReadBackLog, CliError> {
+        let mut child = spawn(&DrillRequest::Read(directory.into()))?;
         let mut patience = RECV_TIMEOUT;
         loop {
             match child.channel.recv(Some(patience)) {
                 Ok(Ok(DrillEvent::Ready | DrillEvent::Busy)) => patience = COMMIT_TIMEOUT,
                 Ok(Ok(DrillEvent::Found(text))) => {
                     child.wait();
-                    return parse_survivor_log(&text).map_err(CliError::Usage);
+                    return parse_read_back_log(&text).map_err(CliError::Usage);
                 }
                 other => {
                     child.kill();
@@ -150,7 +147,7 @@ mod child {
         }
     }
 
-    fn spawn(request: &Request) -> Result<Subprocess, CliError> {
+    fn spawn(request: &DrillRequest) -> Result<Subprocess, CliError> {
         Subprocess::spawn(Role::Drill, request).map_err(|error| {
             anyhow!("the drill process did not start: {}", error_message(&error)).into()
         })
@@ -175,11 +172,10 @@ mod child {
         }
     }
 
-    /// Runs in the subprocess.
     pub fn serve(mut channel: Channel) -> io::Result<()> {
         let served = match channel.recv(None)? {
-            Request::Read(directory) => serve_read(&PathBuf::from(directory), &mut channel),
-            Request::Write(directory, method, segments, head) => serve_write(
+            DrillRequest::Read(directory) => serve_read(&PathBuf::from(directory), &mut channel),
+            DrillRequest::Write(directory, method, segments, head) => serve_write(
                 &PathBuf::from(directory),
                 method,
                 segments,
@@ -197,11 +193,13 @@ mod child {
     }
 
     fn serve_read(directory: &Path, channel: &mut Channel) -> Result<(), DrillFailure> {
-        let parent = DrillDirectory::open_for_read(directory).map_err(DrillFailure::Refused)?;
+        let parent =
+            DrillParentDirectory::open_for_read(directory).map_err(DrillFailure::Refused)?;
         send_event(channel, DrillEvent::Ready)?;
         let mut is_busy = || drop(send_event(channel, DrillEvent::Busy));
-        let (head, pages) = drill::read(&parent, &mut is_busy).map_err(DrillFailure::Refused)?;
-        let found = SurvivorLog {
+        let (head, pages) =
+            drill::read_drill(&parent, &mut is_busy).map_err(DrillFailure::Refused)?;
+        let found = ReadBackLog {
             header: head,
             boot: String::new(),
             stack: StackFingerprint::default(),
@@ -218,7 +216,8 @@ mod child {
         head: &RunHeader,
         channel: &mut Channel,
     ) -> Result<(), DrillFailure> {
-        let parent = DrillDirectory::open_for_write(directory).map_err(DrillFailure::Refused)?;
+        let parent =
+            DrillParentDirectory::open_for_write(directory).map_err(DrillFailure::Refused)?;
         send_event(channel, DrillEvent::Ready)?;
         channel
             .recv::<()>(None)
@@ -230,7 +229,7 @@ mod child {
             channel.recv::<()>(None)?;
             Ok(true)
         };
-        drill::write(&parent, method, segments, head, &mut acknowledge)
+        drill::write_drill(&parent, method, segments, head, &mut acknowledge)
             .map_err(|error| DrillFailure::Failed(error.to_string()))
     }
 }
@@ -245,10 +244,10 @@ use super::out::{self, ExitResult, print};
 use super::signals::SignalListener;
 use super::{CliError, host};
 use crate::drill::{
-    BOOT_PREFIX, DrillResult, Record, RunHeader, STOPPED_LINE, StackFingerprint, SurvivorLog,
-    compare, date_part, missing_cut_reason, parse_ack_log, parse_survivor_log,
+    BOOT_PREFIX, DrillRecord, DrillResult, ReadBackLog, RunHeader, STOPPED_LINE, StackFingerprint,
+    date_part, find_lost_commits, parse_ack_log, parse_read_back_log, unproven_power_cut_reason,
 };
-use crate::escape::Command;
+use crate::escape::ShellCommand;
 use crate::facts::Scope;
 use crate::host::{Host, LiveHost, Question, path_bytes};
 use crate::measure::Method;
@@ -259,7 +258,6 @@ use crate::safe_path::random_u64;
 use crate::session::now;
 use crate::text::display_safe;
 
-/// The largest log accepted, in bytes.
 const LARGEST_LOG: u64 = 1 << 30;
 
 pub(super) fn run(args: &Drill) -> ExitResult {
@@ -294,12 +292,13 @@ fn instructions(directory: &Path) -> Result<String, CliError> {
     };
     let own = format!("{}/{}", dir.trim_end_matches('/'), drill::DIRECTORY);
     let remote = |program: &'static str, name: &str| {
-        Command::new("ssh HOST ").nested_command(&Command::new(program).value(name)?)
+        ShellCommand::new("ssh HOST ")
+            .append_nested_command(&ShellCommand::new(program).append_value(name)?)
     };
     let write = remote("walwise drill write ", &dir).ok_or_else(cannot)?;
     let read = remote("walwise drill read ", &dir).ok_or_else(cannot)?;
     let clear = remote("rm -r ", &own).ok_or_else(cannot)?;
-    let check = Command::check(&dir, " --drill drills.json").ok_or_else(cannot)?;
+    let check = ShellCommand::walwise_check(&dir, " --drill drills.json").ok_or_else(cannot)?;
     Ok(format!(
         "\
 A drill (power-cut test) of {shown}: do commits reported as durable survive a power cut?
@@ -343,7 +342,7 @@ fn run_write(args: &DrillWrite) -> ExitResult {
     let (boot, stack) = (boot_id(), stack_fingerprint(&args.directory)?);
     let listener = SignalListener::start()?;
     let mut stdout = io::stdout().lock();
-    let control = listener.control();
+    let control = listener.cancel_handle();
     let mut tell = |number: Option<u64>| {
         // Writing to a full pipe would block the end of the drill. A commit that was not printed
         // does not count as acknowledged.
@@ -363,7 +362,7 @@ fn run_write(args: &DrillWrite) -> ExitResult {
     match (done, listener.stop()) {
         (Err(error), _) => Err(error),
         (Ok(()), Some(signal)) => {
-            // The reader may be gone, and this line with it.
+            // If the reader has exited, this line cannot be written.
             if out::stdout_is_writable() {
                 let _ = writeln!(stdout, "{STOPPED_LINE}").and_then(|()| stdout.flush());
             }
@@ -378,9 +377,9 @@ fn run_write(args: &DrillWrite) -> ExitResult {
 }
 
 fn run_read(directory: &Path) -> ExitResult {
-    let found = child::survived_commits(directory)?;
+    let found = child::read_survived_commits(directory)?;
     print(
-        &SurvivorLog {
+        &ReadBackLog {
             boot: boot_id(),
             stack: stack_fingerprint(directory)?,
             when: now(),
@@ -398,10 +397,9 @@ fn boot_id() -> String {
         .unwrap_or_default()
 }
 
-/// The storage stack below the directory, now.
 fn stack_fingerprint(directory: &Path) -> Result<StackFingerprint, CliError> {
     let session = host::open_session(&HostArgs::default(), Some(directory), RuleSet::default())?;
-    let target = session.facts.subjects(Scope::Target).next();
+    let target = session.facts.subjects_of_scope(Scope::Target).next();
     Ok(target
         .map(|target| StackFingerprint::from_facts(&session.facts, target))
         .unwrap_or_default())
@@ -418,31 +416,36 @@ fn run_check(acks: &Path, rest: &Path, record: Option<&Path>) -> ExitResult {
     let named = |path: &Path, says: String| {
         CliError::Usage(format!("{}: {says}", display_safe(path_bytes(path))))
     };
-    let log = |path: &Path| host::text_file(path, LARGEST_LOG);
+    let log = |path: &Path| host::read_text_file(path, LARGEST_LOG);
     let acknowledged = parse_ack_log(&log(acks)?).map_err(|says| named(acks, says))?;
-    let survived = parse_survivor_log(&log(rest)?).map_err(|says| named(rest, says))?;
-    let outcome = compare(&acknowledged, &survived).map_err(CliError::Usage)?;
-    let no_cut = missing_cut_reason(&acknowledged, &survived);
-    print(&summary(&acknowledged.header, &survived, &outcome, no_cut))?;
+    let survived = parse_read_back_log(&log(rest)?).map_err(|says| named(rest, says))?;
+    let outcome = find_lost_commits(&acknowledged, &survived).map_err(CliError::Usage)?;
+    let no_cut = unproven_power_cut_reason(&acknowledged, &survived);
+    print(&drill_summary(
+        &acknowledged.header,
+        &survived,
+        &outcome,
+        no_cut,
+    ))?;
     if let (Some(path), Some(found)) = (record, recorded) {
-        let mut drills =
-            host::drill_record_if_any(path)?.unwrap_or_else(|| Record::new(&acknowledged.stack));
+        let mut drills = host::read_drill_record_if_any(path)?
+            .unwrap_or_else(|| DrillRecord::new(&acknowledged.stack));
         drills
-            .add(&acknowledged, &survived, &outcome)
+            .add_power_cut(&acknowledged, &survived, &outcome)
             .map_err(|says| named(path, format!("not recorded: {says}")))?;
         found
-            .commit(drills.render().as_bytes())
+            .commit(drills.to_json().as_bytes())
             .map_err(anyhow::Error::from)?;
         out::print_notice(&format!(
             "recorded as the {} drill of this stack: {}",
-            ordinal(drills.cut_count()),
+            ordinal(drills.power_cut_count()),
             display_safe(path_bytes(path))
         ));
     }
     Ok(exit_code(&outcome, no_cut))
 }
 
-/// 3: commits were lost. 5: nothing was proven. 0: every commit survived a power cut.
+/// 3 if commits were lost, 5 if nothing was proven, 0 if every commit survived a power cut.
 fn exit_code(outcome: &DrillResult, no_cut: Option<&str>) -> u8 {
     match (outcome.lost_count(), outcome.examined, no_cut) {
         (1.., _, _) => 3,
@@ -451,9 +454,9 @@ fn exit_code(outcome: &DrillResult, no_cut: Option<&str>) -> u8 {
     }
 }
 
-fn summary(
+fn drill_summary(
     head: &RunHeader,
-    survived: &SurvivorLog,
+    survived: &ReadBackLog,
     outcome: &DrillResult,
     no_cut: Option<&str>,
 ) -> String {
@@ -470,8 +473,10 @@ fn summary(
         directory,
     } = head;
     let says = match (examined, outcome.lost_count(), no_cut) {
-        (0, ..) => "nothing was acknowledged, so nothing is proven; run it longer".to_owned(),
-        (_, 0, Some(why)) => format!("none is lost, which proves nothing: {why}"),
+        (0, ..) => {
+            "no commit was acknowledged, so nothing is proven; run the writer longer".to_owned()
+        }
+        (_, 0, Some(why)) => format!("none is lost, but that proves nothing: {why}"),
         (_, 0, None) => format!(
             "none is lost: proven by drill on {}, once",
             date_part(&survived.when)
@@ -571,7 +576,7 @@ mod tests {
                 .unwrap()
                 .contains("ssh HOST 'walwise drill write /srv/pg-15' |")
         );
-        // Two shells parse it, one on each machine.
+        // Two shells parse the command, one on each machine.
         assert!(
             told("/srv/a b")
                 .unwrap()

@@ -4,11 +4,11 @@
 
 use std::fmt::Write as _;
 
-/// The text at the end of a command's help.
+/// Appended to the help of a command.
 pub struct Examples {
-    /// The command, without `walwise`: `rules list`.
+    /// The command without `walwise`, such as `rules list`.
     pub command: &'static str,
-    /// Command lines with their purpose.
+    /// Command lines, each with its purpose.
     pub lines: &'static [(&'static str, &'static str)],
     /// Further notes, each with a heading.
     pub notes: &'static [(&'static str, &'static str)],
@@ -20,7 +20,7 @@ const EXIT_CODES: (&str, &str) = (
      unusable input, 128 + n on a signal, 1 any other error.",
 );
 
-/// In the order of the commands.
+/// Examples of every command, in the order of the commands in the help.
 pub const ALL: &[Examples] = &[
     Examples {
         command: "",
@@ -69,7 +69,7 @@ pub const ALL: &[Examples] = &[
             ),
             (
                 "walwise check /srv/pgdata --baseline last",
-                "after it: regressions, fixes and changed facts",
+                "after the upgrade: regressions, fixes and changed facts",
             ),
             (
                 "walwise check --no-probe --format nagios",
@@ -93,24 +93,24 @@ pub const ALL: &[Examples] = &[
             ),
             (
                 "walwise check --assume controller.battery@sda=failed",
-                "or if the controller battery of that disk failed",
+                "what would differ if the battery of that disk's controller failed",
             ),
             (
                 "walwise check --assume device.drive_cache@sda=off",
-                "or if that disk's own volatile cache were off",
+                "what would differ if that disk's volatile cache were off",
             ),
         ],
         notes: &[
             (
                 "What if",
-                "assumptions change neither plan, exports nor exit code; the differences are listed \
+                "assumptions do not change the plan, exports or exit code; the differences are listed \
                  at the end (JSON: `what_if`). `walwise facts --list` lists all facts.",
             ),
             (
                 "Another disk",
                 "an NVMe drive with power-loss protection reports no volatile cache: assume \
-                 nvme.volatile_cache@nvme0n1=false. An assumption never unlocks a setting that can lose data; that \
-                 takes facts read on this host.",
+                 nvme.volatile_cache@nvme0n1=false. An assumption never unlocks a setting that can lose data; only \
+                 facts read on this host can.",
             ),
             EXIT_CODES,
         ],
@@ -128,7 +128,7 @@ pub const ALL: &[Examples] = &[
             ),
             (
                 "walwise upgrade --kernel 6.18 --xfsprogs 6.18",
-                "kernel and tools together",
+                "a new kernel and new tools together",
             ),
         ],
         notes: &[(
@@ -181,7 +181,7 @@ pub const ALL: &[Examples] = &[
             ),
             (
                 "walwise trial /srv --candidates xfs,ext4 --budget 1h --record trial.json",
-                "only these, for longer; save every sample",
+                "only XFS and ext4, for up to 1 hour; save every sample",
             ),
             (
                 "walwise trial /srv --preset methods",
@@ -207,12 +207,12 @@ pub const ALL: &[Examples] = &[
             (
                 "On a spare disk",
                 "the disk is erased only if every check finds it free and you name it by its serial number or WWN. \
-                 At the end the trial overwrites what it wrote with zeros.",
+                 At the end the trial overwrites its data with zeros.",
             ),
             (
                 "Use of the result",
-                "`walwise check --trial FILE` reads the record or the HTML page. It counts as measured on this disk \
-                 if serial number or WWN, firmware, kernel and stack are the same.",
+                "`walwise check --trial FILE` reads the record or the HTML page. The result counts as measured on this \
+                 disk if serial number or WWN, firmware, kernel and storage stack are the same.",
             ),
         ],
     },
@@ -261,7 +261,7 @@ pub const ALL: &[Examples] = &[
             ),
             (
                 "walwise drill check acknowledged.log survived.log --record drills.json",
-                "also for `walwise check --drill drills.json`",
+                "also record the result for `walwise check --drill drills.json`",
             ),
         ],
         notes: &[],
@@ -271,7 +271,7 @@ pub const ALL: &[Examples] = &[
         lines: &[
             (
                 "walwise facts device. /srv/pgdata",
-                "facts of the devices below it, with sources",
+                "facts of the devices below /srv/pgdata, with sources",
             ),
             ("walwise facts --list", "every fact and its meaning"),
         ],
@@ -306,7 +306,7 @@ pub const ALL: &[Examples] = &[
         command: "rules show",
         lines: &[(
             "walwise rules show barrier.ext4-off",
-            "its condition, advice, examples and sources",
+            "the condition, advice, examples and sources of a rule",
         )],
         notes: &[],
     },
@@ -314,7 +314,7 @@ pub const ALL: &[Examples] = &[
         command: "rules check",
         lines: &[(
             "walwise rules check our-rules.toml",
-            "before installing it in /etc/walwise/rules.d",
+            "check a rule file before you install it in /etc/walwise/rules.d",
         )],
         notes: &[],
     },
@@ -323,11 +323,11 @@ pub const ALL: &[Examples] = &[
         lines: &[
             (
                 "walwise explain barrier.ext4-off /srv/pgdata",
-                "its condition with the readings of this directory",
+                "the condition of the rule with the readings for this directory",
             ),
             (
                 "walwise explain barrier.ext4-off --host db7.host",
-                "the same for every file system of a captured host",
+                "the condition of the rule for every file system of a captured host",
             ),
         ],
         notes: &[],
@@ -345,7 +345,7 @@ pub const ALL: &[Examples] = &[
             ),
             (
                 "walwise capture --output db7.host --output-mode 0640",
-                "readable by its group",
+                "a capture that the group of the file can read",
             ),
         ],
         notes: &[
@@ -356,17 +356,17 @@ pub const ALL: &[Examples] = &[
             ),
             (
                 "Masked",
-                "serial numbers, UUIDs, world-wide names, names of hosts, of users, of databases and roles and of mounts without \
-                 a device, IPv4, IPv6 and Ethernet addresses, identifiers of containers: each value gets one mask everywhere, \
-                 also inside paths, labels and volume names, so references still match.",
+                "serial numbers, UUIDs, world-wide names, names of hosts, users, databases and roles, sources of mounts without \
+                 a device, IPv4, IPv6 and Ethernet addresses, and identifiers of containers. Each value gets one mask \
+                 everywhere, also inside paths, labels and volume names, so references still match.",
             ),
             (
                 "Not masked",
-                "paths, labels, names of volumes, pools and settings, unless they contain one of \
-                 these; serial numbers under six and names under three characters outside their usual \
-                 place, and names that are common words, such as a host called data; the domain of a host whose \
-                 bare name alone is known; system and server accounts, such as postgres; models, firmware, versions, \
-                 sizes, mount options, user and process ids. --no-mask masks nothing. Neither form contains passwords.",
+                "paths, labels, and names of volumes, pools and settings, unless they contain a masked value; system and server \
+                 accounts, such as postgres; models, firmware, versions, sizes, mount options, user and process ids. \
+                 Outside their usual places, serial numbers under six characters, names under three characters, and \
+                 common words, such as a host called data, stay. The domain of a host stays if only its bare name is \
+                 known. --no-mask masks nothing. No capture contains passwords, masked or not.",
             ),
         ],
     },
@@ -413,7 +413,7 @@ pub fn examples_for(command: &str) -> Option<&'static Examples> {
 }
 
 /// The end of a command's help. Examples take two lines each, so they fit an 80-column terminal.
-pub fn help(command: &str) -> String {
+pub fn examples_help(command: &str) -> String {
     let Some(examples) = examples_for(command) else {
         return String::new();
     };

@@ -1,4 +1,4 @@
-//! `walwise facts`: the facts that were read, and their sources.
+//! `walwise facts`: prints the facts that were read, and their sources.
 
 use std::fmt::Write as _;
 use std::path::PathBuf;
@@ -32,7 +32,7 @@ pub(super) fn run(args: &Facts) -> ExitResult {
     }
     if let Some(key) = keys
         .iter()
-        .find(|key| !catalog::all().any(|info| info.name.starts_with(key.as_str())))
+        .find(|key| !catalog::all_keys().any(|info| info.name.starts_with(key.as_str())))
     {
         let key = text::display_safe(key.as_bytes());
         return Err(CliError::Usage(format!(
@@ -40,7 +40,7 @@ pub(super) fn run(args: &Facts) -> ExitResult {
         )));
     }
     if args.list {
-        return print(&catalogue(args, &keys));
+        return print(&fact_catalogue(args, &keys));
     }
     let session = host::open_session_assuming(
         &args.from,
@@ -53,12 +53,12 @@ pub(super) fn run(args: &Facts) -> ExitResult {
     let facts: &'static FactSet = Box::leak(Box::new(facts));
     match args.format {
         PlainFormat::Text => {
-            for piece in listing(facts, &keys) {
+            for piece in fact_listing(facts, &keys) {
                 print(&piece)?;
             }
             Ok(0)
         }
-        PlainFormat::Json => print_json(&rows(facts, &keys)),
+        PlainFormat::Json => print_json(&matching_rows(facts, &keys)),
     }
 }
 
@@ -74,15 +74,15 @@ fn matches_keys(name: &str, keys: &[String]) -> bool {
             .any(|key| name == key || name.starts_with(key.as_str()))
 }
 
-fn rows<'f>(facts: &'f FactSet, keys: &[String]) -> Vec<FactRow<'f>> {
+fn matching_rows<'f>(facts: &'f FactSet, keys: &[String]) -> Vec<FactRow<'f>> {
     facts
         .rows()
         .filter(|row| matches_keys(row.fact, keys))
         .collect()
 }
 
-/// The facts as text, in chunks for printing.
-fn listing(facts: &FactSet, keys: &[String]) -> Vec<String> {
+/// The facts of every subject as text, split into chunks for printing.
+fn fact_listing(facts: &FactSet, keys: &[String]) -> Vec<String> {
     let subjects: Vec<&Subject> = facts.all_subjects().collect();
     let mut pieces = parallel::map_chunks(&subjects, |subjects| {
         let mut out = String::new();
@@ -95,14 +95,13 @@ fn listing(facts: &FactSet, keys: &[String]) -> Vec<String> {
         let lines = facts.notes().iter().map(|warning| format!("  {warning}\n"));
         pieces.push(format!("warnings\n{}\n", lines.collect::<String>()));
     }
-    // An empty line stands between subjects, and none at the end.
+    // An empty line separates subjects, so the one at the end is removed.
     if let Some(last) = pieces.iter_mut().rfind(|piece| !piece.is_empty()) {
         last.pop();
     }
     pieces
 }
 
-/// The facts of a subject and an empty line.
 fn push_subject(out: &mut String, facts: &FactSet, subject: &Subject, keys: &[String]) {
     let mut rows = facts
         .rows_of(subject)
@@ -142,7 +141,7 @@ fn push_reading(out: &mut String, fact: &str, reading: &Reading<Value>) {
     };
 }
 
-/// A cell of at least this width and a space. `format!` padding is too slow for half a million
+/// Appends a cell, padded to `width`, and a space. `format!` padding is too slow for half a million
 /// cells.
 fn push_column(out: &mut String, cell: &str, width: usize) {
     const BLANKS: &str = "                                ";
@@ -155,8 +154,8 @@ fn push_column(out: &mut String, cell: &str, width: usize) {
     out.push(' ');
 }
 
-fn catalogue(args: &Facts, keys: &[String]) -> String {
-    let infos = catalog::all().filter(|info| matches_keys(info.name, keys));
+fn fact_catalogue(args: &Facts, keys: &[String]) -> String {
+    let infos = catalog::all_keys().filter(|info| matches_keys(info.name, keys));
     if args.format == PlainFormat::Json {
         let list: Vec<_> = infos
             .map(|i| {
@@ -164,7 +163,7 @@ fn catalogue(args: &Facts, keys: &[String]) -> String {
                 "kind": i.kind.description(), "doc": i.doc.trim()})
             })
             .collect();
-        return json::pretty(&list);
+        return json::to_pretty_json(&list);
     }
     let mut out = String::new();
     for info in infos {

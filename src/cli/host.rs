@@ -1,40 +1,38 @@
-//! Opens the host that a command reads, and the records that go with it.
+//! Opens the host or capture that a command reads, and the records of drills and trials.
 
 use std::io::{self, Read as _};
 use std::path::{Path, PathBuf};
 
 use super::CliError;
 use super::args::HostArgs;
-pub(super) use super::rule_files::rules;
+pub(super) use super::rule_files::rules_in_force;
 use super::{input, out};
 use crate::collect::{self, CollectStep, Request};
-use crate::drill::Record;
+use crate::drill::DrillRecord;
 use crate::facts::{FactSet, Note, Scope};
 use crate::host::{CachingHost, Host, LiveHost, RecordedHost, path_bytes};
 use crate::report::RunOption;
-use crate::report::embedded_json::ReportReader;
+use crate::report::report_reader::ReportReader;
 use crate::rules::RuleSet;
 use crate::session::Session;
 use crate::session::assume::{self, Hypothesis};
 use crate::text;
 use crate::trial::TrialRecord;
 
-/// The largest capture accepted, in bytes.
-const LARGEST_CAPTURE: u64 = crate::bounds::CAPTURE as u64;
+const LARGEST_CAPTURE: u64 = crate::limits::CAPTURE as u64;
 
-/// The largest drill or trial record accepted, in bytes.
+/// Size limit of a drill or trial record, in bytes.
 const LARGEST_RECORD: u64 = 16 << 20;
 
-pub(super) fn open(file: Option<&Path>) -> Result<Box<dyn Host + Send>, CliError> {
+pub(super) fn open_host(file: Option<&Path>) -> Result<Box<dyn Host + Send>, CliError> {
     let Some(path) = file else {
         return Ok(Box::new(LiveHost::with_started_child()));
     };
-    let host = RecordedHost::new(file_bytes(path, LARGEST_CAPTURE)?)
+    let host = RecordedHost::new(read_file_bytes(path, LARGEST_CAPTURE)?)
         .map_err(|e| CliError::Usage(format!("cannot use {}: {e}", path.display())))?;
     Ok(Box::new(host))
 }
 
-/// The error for an unusable path on the command line.
 fn path_error(what: &str, path: &Path, error: &io::Error) -> CliError {
     CliError::Usage(format!(
         "cannot {what} {}: {}",
@@ -43,8 +41,8 @@ fn path_error(what: &str, path: &Path, error: &io::Error) -> CliError {
     ))
 }
 
-/// The target in the form that collectors need: absolute, but not resolved, because a link may lead
-/// onto a mount that hangs.
+/// The target as collectors need it: absolute, but not resolved, because a link may lead onto a
+/// mount that hangs.
 pub(super) fn absolute_path(target: Option<&Path>) -> Result<Option<PathBuf>, CliError> {
     let Some(target) = target else {
         return Ok(None);
@@ -53,15 +51,15 @@ pub(super) fn absolute_path(target: Option<&Path>) -> Result<Option<PathBuf>, Cl
     Ok(Some(path))
 }
 
-/// The path in the names of this host: a capture may have masked a part of it.
-pub(super) fn host_path(
+/// The target's path on the host: a capture may have masked a part of it.
+pub(super) fn possibly_masked_path(
     host: &dyn Host,
     target: Option<&Path>,
 ) -> Result<Option<PathBuf>, CliError> {
     let Some(path) = absolute_path(target)? else {
         return Ok(None);
     };
-    let mut called = host.possible_masks(&path);
+    let mut called = host.possible_masked_paths(&path);
     match called.len() {
         0 => Ok(Some(path)),
         1 => Ok(called.pop()),
@@ -80,16 +78,16 @@ pub(super) fn host_path(
     }
 }
 
-pub(super) fn request(
+pub(super) fn collection_request(
     host: &dyn Host,
     from: &HostArgs,
     target: Option<&Path>,
 ) -> Result<Request, CliError> {
     let request = Request {
-        target: host_path(host, target)?,
+        target: possibly_masked_path(host, target)?,
         allow_missing: from.new,
-        mysql_defaults: host_path(host, from.servers.mysql_defaults.as_deref())?,
-        postgres_config: host_path(host, from.servers.postgres_config.as_deref())?,
+        mysql_defaults: possibly_masked_path(host, from.servers.mysql_defaults.as_deref())?,
+        postgres_config: possibly_masked_path(host, from.servers.postgres_config.as_deref())?,
         without_programs: from.no_programs,
     };
     match collect::config_argument_error(host, &request) {
@@ -98,12 +96,12 @@ pub(super) fn request(
     }
 }
 
-pub(super) fn drill_record(path: &Path) -> Result<Record, CliError> {
-    parse_drill_record(path, &file_bytes(path, LARGEST_RECORD)?)
+pub(super) fn read_drill_record(path: &Path) -> Result<DrillRecord, CliError> {
+    parse_drill_record(path, &read_file_bytes(path, LARGEST_RECORD)?)
 }
 
-/// Like [`drill_record`], but the file may be absent: walwise creates and extends it.
-pub(super) fn drill_record_if_any(path: &Path) -> Result<Option<Record>, CliError> {
+/// Like [`read_drill_record`], but the file may be absent, because walwise creates and extends it.
+pub(super) fn read_drill_record_if_any(path: &Path) -> Result<Option<DrillRecord>, CliError> {
     let mut bytes = Vec::new();
     let read =
         input::open_regular(path, LARGEST_RECORD).and_then(|mut file| file.read_to_end(&mut bytes));
@@ -114,24 +112,29 @@ pub(super) fn drill_record_if_any(path: &Path) -> Result<Option<Record>, CliErro
     }
 }
 
-fn parse_drill_record(path: &Path, bytes: &[u8]) -> Result<Record, CliError> {
-    Record::parse(&String::from_utf8_lossy(bytes))
+fn parse_drill_record(path: &Path, bytes: &[u8]) -> Result<DrillRecord, CliError> {
+    DrillRecord::parse(&String::from_utf8_lossy(bytes))
         .map_err(|says| CliError::Usage(format!("cannot use {}: {says}", path.display())))
 }
 
-/// Trial records, each with its display-safe file name.
-fn trial_records(files: &[PathBuf]) -> Result<Vec<(String, TrialRecord)>, CliError> {
+/// Each record comes with its display-safe file name.
+fn read_trial_records(files: &[PathBuf]) -> Result<Vec<(String, TrialRecord)>, CliError> {
     files
         .iter()
-        .map(|file| Ok((text::display_safe(path_bytes(file)), trial_record(file)?)))
+        .map(|file| {
+            Ok((
+                text::display_safe(path_bytes(file)),
+                read_trial_record(file)?,
+            ))
+        })
         .collect()
 }
 
-/// A trial record, or the HTML page that embeds it.
-fn trial_record(path: &Path) -> Result<TrialRecord, CliError> {
+/// Reads a trial record, or the HTML page that embeds one.
+fn read_trial_record(path: &Path) -> Result<TrialRecord, CliError> {
     let mut text = String::new();
     // Reading from memory cannot fail, and the document is already UTF-8.
-    let document = text_file(path, LARGEST_RECORD)?;
+    let document = read_text_file(path, LARGEST_RECORD)?;
     let _ = ReportReader::new(document.as_bytes()).read_to_string(&mut text);
     TrialRecord::parse(&text).map_err(|says| {
         CliError::Usage(text::display_safe(
@@ -140,16 +143,16 @@ fn trial_record(path: &Path) -> Result<TrialRecord, CliError> {
     })
 }
 
-pub(super) fn text_file(path: &Path, largest: u64) -> Result<String, CliError> {
-    file_bytes(path, largest).map(|bytes| String::from_utf8_lossy(&bytes).into_owned())
+pub(super) fn read_text_file(path: &Path, largest: u64) -> Result<String, CliError> {
+    read_file_bytes(path, largest).map(|bytes| String::from_utf8_lossy(&bytes).into_owned())
 }
 
-/// The bytes of a file named by the user; an error above `largest`.
-fn file_bytes(path: &Path, largest: u64) -> Result<Vec<u8>, CliError> {
+/// The bytes of a file named by the user; fails beyond `largest` bytes.
+fn read_file_bytes(path: &Path, largest: u64) -> Result<Vec<u8>, CliError> {
     input::read_bytes(path, largest).map_err(|e| path_error("use", path, &e))
 }
 
-/// The host read again under assumptions; the error lists all mistakes at once.
+/// Reads the host again under assumptions; the error lists all mistakes at once.
 pub(super) fn read_hypothesis(
     texts: &[String],
     session: &Session,
@@ -157,26 +160,26 @@ pub(super) fn read_hypothesis(
     from: &HostArgs,
     target: Option<&Path>,
 ) -> Result<Hypothesis, CliError> {
-    let request = request(host, from, target)?;
-    let supposed =
-        assume::parse(texts, &session.facts).and_then(|all| session.suppose(&all, host, &request));
+    let request = collection_request(host, from, target)?;
+    let supposed = assume::parse_assumptions(texts, &session.facts)
+        .and_then(|all| session.evaluate_assumptions(&all, host, &request));
     supposed.map_err(|mistakes| match mistakes.as_slice() {
         [one] => CliError::Usage(format!("cannot assume that: {one}")),
         several => CliError::Usage(format!("cannot assume that:\n  {}", several.join("\n  "))),
     })
 }
 
-/// Opens and reads the host, with progress on a terminal.
+/// Opens a host and reads its facts; shows progress on a terminal.
 pub(super) fn open_session(
     from: &HostArgs,
     target: Option<&Path>,
     rules: RuleSet,
 ) -> Result<Session, CliError> {
-    let host = open(from.host.as_deref())?;
+    let host = open_host(from.host.as_deref())?;
     read_session(host.as_ref(), from, target, rules)
 }
 
-/// The same under assumptions; these and their consequences are marked.
+/// Like [`open_session`], under assumptions; assumed facts and their consequences are marked.
 pub(super) fn open_session_assuming(
     from: &HostArgs,
     target: Option<&Path>,
@@ -186,7 +189,7 @@ pub(super) fn open_session_assuming(
     if assumed.is_empty() {
         return open_session(from, target, rules);
     }
-    let host = open(from.host.as_deref())?;
+    let host = open_host(from.host.as_deref())?;
     let host = CachingHost::new(host.as_ref());
     let session = read_session(&host, from, target, rules)?;
     Ok(session.with_hypothesis(&read_hypothesis(assumed, &session, &host, from, target)?))
@@ -194,8 +197,8 @@ pub(super) fn open_session_assuming(
 
 impl HostArgs {
     /// The options that commands in a report repeat, display-safe. A stream becomes `FILE`, because
-    /// it cannot be read twice.
-    pub(super) fn run_options(&self) -> Vec<RunOption> {
+    /// a stream cannot be read twice.
+    pub(super) fn repeatable_options(&self) -> Vec<RunOption> {
         let Self {
             host,
             rules,
@@ -233,14 +236,14 @@ impl HostArgs {
     }
 }
 
-/// Reads this host, with progress on a terminal.
+/// Reads the facts of an open host; shows progress on a terminal.
 pub(super) fn read_session(
     host: &dyn Host,
     from: &HostArgs,
     target: Option<&Path>,
     rules: RuleSet,
 ) -> Result<Session, CliError> {
-    let request = request(host, from, target)?;
+    let request = collection_request(host, from, target)?;
     if let (Some(named), Some(called)) = (absolute_path(target)?, &request.target)
         && named != *called
     {
@@ -257,16 +260,27 @@ pub(super) fn read_session(
     session.drills = from
         .drill
         .iter()
-        .map(|file| Ok((text::display_safe(path_bytes(file)), drill_record(file)?)))
+        .map(|file| {
+            Ok((
+                text::display_safe(path_bytes(file)),
+                read_drill_record(file)?,
+            ))
+        })
         .collect::<Result<_, CliError>>()?;
-    session.trials = trial_records(&from.trial)?;
-    session.options = from.run_options();
+    session.trials = read_trial_records(&from.trial)?;
+    session.options = from.repeatable_options();
     session.named_target = target.map(|target| text::display_safe(path_bytes(target)));
     if show {
         out::print_progress("");
     }
     match target {
-        Some(_) if session.facts.subjects(Scope::Target).next().is_none() => {
+        Some(_)
+            if session
+                .facts
+                .subjects_of_scope(Scope::Target)
+                .next()
+                .is_none() =>
+        {
             let why: Vec<String> = session.facts.notes().iter().map(Note::to_string).collect();
             Err(CliError::Usage(format!(
                 "nothing to check: {}",

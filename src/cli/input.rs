@@ -1,6 +1,7 @@
-//! Reads files named by the user in a subprocess, so walwise exits even if their file system hangs.
+//! Reads files named by the user in a subprocess, so that walwise exits even if a file system
+//! hangs.
 //!
-//! [`super::named_file`] decides in the subprocess what may be opened and for how long a pipe may
+//! In the subprocess, [`super::input_file`] decides what may be opened and for how long a pipe may
 //! be silent. A subprocess that hangs longer is abandoned.
 
 use std::collections::VecDeque;
@@ -15,42 +16,39 @@ use super::input_file::{self, InputFile, InputKinds};
 use super::rule_directory;
 use crate::subprocess::{Bytes, Channel, RECV_TIMEOUT, RecvError, Role, Subprocess};
 
-/// What to read.
 #[derive(Serialize, Deserialize)]
-enum Request {
-    /// A file of at most so many bytes.
+enum InputRequest {
+    /// The content of a file of at most this many bytes.
     File(Bytes, InputKinds, u64),
-    /// The names in a directory.
     Names(Bytes),
-    /// The rules of this machine and those in a directory.
+    /// The rules of this machine, and those in a directory if named.
     Rules(Option<Bytes>),
     RuleFiles(Vec<Bytes>),
 }
 
-/// An error: errno, and a sentence if it is walwise's own. Sent instead of the first reply (file is
-/// open) or of a chunk; the last chunk is empty.
+/// An errno, and a sentence if the error is walwise's own. A failure is sent instead of the first
+/// reply, which reports that the file is open, or instead of a chunk. An empty chunk ends the file.
 #[derive(Serialize, Deserialize)]
 struct ReadFailure(i32, String);
 
-/// The largest chunk sent at once, in bytes.
 const CHUNK_BYTES: usize = 64 << 10;
 
-/// Time limit for one message. The child gives up a silent pipe after [`PATIENCE`].
+/// Time limit for one message. The child gives up on a silent pipe earlier, after [`RECV_TIMEOUT`].
 const MESSAGE_TIMEOUT: Duration = RECV_TIMEOUT.saturating_add(Duration::from_secs(1));
 
-/// Total time limit for one child: a slow trickle of bytes ends, too.
+/// Time limit for one child in total, which also ends a slow trickle of bytes.
 const READ_TIMEOUT: Duration = Duration::from_secs(60);
 
-/// The content of a file or pipe; an error above `largest`.
+/// The content of a file or pipe; fails if the file has more than `largest` bytes.
 pub(super) fn read_bytes(path: &Path, largest: u64) -> io::Result<Vec<u8>> {
     let mut bytes = Vec::new();
     open(path, largest)?.read_to_end(&mut bytes)?;
     Ok(bytes)
 }
 
-/// Opens a file or pipe for reading; a read fails above `largest`.
+/// Opens a file or pipe for reading; a read fails beyond `largest` bytes.
 pub(super) fn open(path: &Path, largest: u64) -> io::Result<impl Read + use<>> {
-    ReplyStream::open(&Request::File(
+    ReplyStream::open(&InputRequest::File(
         path.into(),
         InputKinds::FilesAndPipes,
         largest,
@@ -59,27 +57,27 @@ pub(super) fn open(path: &Path, largest: u64) -> io::Result<impl Read + use<>> {
 
 /// Opens a regular file that walwise wrote earlier.
 pub(super) fn open_regular(path: &Path, largest: u64) -> io::Result<impl Read + use<>> {
-    ReplyStream::open(&Request::File(path.into(), InputKinds::Files, largest))
+    ReplyStream::open(&InputRequest::File(path.into(), InputKinds::Files, largest))
 }
 
 /// The UTF-8 names in a directory.
 pub(super) fn file_names(directory: &Path) -> io::Result<Vec<String>> {
-    read_json(&Request::Names(directory.into()))
+    read_json(&InputRequest::Names(directory.into()))
 }
 
-pub(super) fn rules(
+pub(super) fn read_rules(
     directory: Option<&Path>,
 ) -> io::Result<Result<rule_directory::RuleFiles, String>> {
-    read_json(&Request::Rules(directory.map(Bytes::from)))
+    read_json(&InputRequest::Rules(directory.map(Bytes::from)))
 }
 
-pub(super) fn rule_files(paths: &[PathBuf]) -> io::Result<rule_directory::SelectionResult> {
-    read_json(&Request::RuleFiles(
+pub(super) fn read_rule_files(paths: &[PathBuf]) -> io::Result<rule_directory::SelectionResult> {
+    read_json(&InputRequest::RuleFiles(
         paths.iter().map(|path| path.as_path().into()).collect(),
     ))
 }
 
-fn read_json<T: DeserializeOwned>(request: &Request) -> io::Result<T> {
+fn read_json<T: DeserializeOwned>(request: &InputRequest) -> io::Result<T> {
     let mut whole = Vec::new();
     ReplyStream::open(request)?.read_to_end(&mut whole)?;
     serde_json::from_slice(&whole).map_err(io::Error::other)
@@ -88,14 +86,13 @@ fn read_json<T: DeserializeOwned>(request: &Request) -> io::Result<T> {
 struct ReplyStream {
     /// `None` once the answer is complete.
     child: Option<Subprocess>,
-    /// Time left for further messages.
     time_left: Duration,
     received: VecDeque<u8>,
 }
 
 impl ReplyStream {
-    /// Sends the request; an error if the file cannot be opened.
-    fn open(request: &Request) -> io::Result<Self> {
+    /// Sends the request; fails if the file cannot be opened.
+    fn open(request: &InputRequest) -> io::Result<Self> {
         let child = Subprocess::spawn(Role::FileReader, request)?;
         let mut answer = Self {
             child: Some(child),
@@ -154,28 +151,27 @@ impl Drop for ReplyStream {
     }
 }
 
-/// Runs in the subprocess.
 pub fn serve(mut channel: Channel) -> io::Result<()> {
     let request = channel.recv(None)?;
     channel.exit_when_closed()?;
     let answered = match request {
-        Request::File(path, kinds, largest) => {
+        InputRequest::File(path, kinds, largest) => {
             InputFile::open(&PathBuf::from(path), kinds, largest)
-                .and_then(|file| relay(file, &mut channel))
+                .and_then(|file| send_file(file, &mut channel))
         }
-        Request::Names(path) => {
+        InputRequest::Names(path) => {
             list_names(&PathBuf::from(path)).and_then(|names| send_json(&names, &mut channel))
         }
-        Request::Rules(path) => {
+        InputRequest::Rules(path) => {
             let directory = path.map(PathBuf::from);
             send_json(
-                &rule_directory::RuleFiles::in_directory(directory.as_deref()),
+                &rule_directory::RuleFiles::read_with_system_rules(directory.as_deref()),
                 &mut channel,
             )
         }
-        Request::RuleFiles(paths) => {
+        InputRequest::RuleFiles(paths) => {
             let paths: Vec<PathBuf> = paths.into_iter().map(PathBuf::from).collect();
-            send_json(&rule_directory::read_named(&paths), &mut channel)
+            send_json(&rule_directory::read_named_files(&paths), &mut channel)
         }
     };
     answered.or_else(|error| channel.send(&Err::<(), _>(ReadFailure::from(&error))))
@@ -207,19 +203,19 @@ impl From<ReadFailure> for io::Error {
 }
 
 fn send_json(answer: &impl Serialize, channel: &mut Channel) -> io::Result<()> {
-    relay(serde_json::to_vec(answer)?.as_slice(), channel)
+    send_file(serde_json::to_vec(answer)?.as_slice(), channel)
 }
 
 fn list_names(directory: &Path) -> io::Result<Vec<String>> {
     let name = |path: &PathBuf| path.file_name()?.to_str().map(str::to_owned);
-    Ok(input_file::entries(directory)?
+    Ok(input_file::directory_entries(directory)?
         .iter()
         .filter_map(name)
         .collect())
 }
 
-/// Sends that the file is open, then its chunks.
-fn relay(mut file: impl Read, channel: &mut Channel) -> io::Result<()> {
+/// Reports that the file is open, then sends its chunks.
+fn send_file(mut file: impl Read, channel: &mut Channel) -> io::Result<()> {
     channel.send(&Ok::<_, ReadFailure>(()))?;
     let mut piece = vec![0; CHUNK_BYTES];
     loop {

@@ -1,7 +1,9 @@
-//! Opens what a user named for reading: a regular file or a pipe, limited in size and in silence.
+//! Opens a file named by the user for reading: a regular file or a pipe, with limits on size and
+//! silence.
 //!
 //! The path is opened with `O_PATH` and checked first, because opening a device can have effects,
-//! such as rewinding a tape. Runs in the child of [`super::input`], since a file system may hang.
+//! such as rewinding a tape. This code runs in the child of [`super::input`], because a file system
+//! may hang.
 
 use std::borrow::Cow;
 use std::fs::{self, File};
@@ -17,36 +19,32 @@ use serde::{Deserialize, Serialize};
 use crate::subprocess::RECV_TIMEOUT;
 use crate::text;
 
-/// Means standard input.
+/// Name that stands for standard input.
 const STDIN: &str = "-";
 
 /// Directories of a process's own descriptors (proc_pid_fd(5)).
 const DESCRIPTOR_DIRECTORIES: [&str; 3] = ["/dev/fd", "/proc/self/fd", "/proc/thread-self/fd"];
 
-/// The largest number of names in a directory.
 const MOST_NAMES: usize = 100_000;
 
-/// What may be opened.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub(super) enum InputKinds {
-    /// A regular file. For names that a directory or walwise chose.
+    /// Only a regular file, for names that a directory or walwise chose.
     Files,
     /// Also a pipe, such as a shell's `<(...)`, and standard input as `-`.
     FilesAndPipes,
 }
 
-/// A regular file or pipe, open for reading. A read fails above the limit, and when a pipe is
-/// silent for [`PATIENCE`].
+/// A regular file or pipe, open for reading. A read fails beyond the size limit, or after a pipe
+/// has been silent for [`RECV_TIMEOUT`].
 pub(super) struct InputFile {
     file: File,
-    /// The limit, in bytes.
     max_bytes: u64,
-    /// Bytes left within the limit.
     bytes_left: u64,
 }
 
 impl InputFile {
-    /// Opens a file of at most `largest` bytes. The error for a wrong kind or size names what to
+    /// Opens a file of at most `largest` bytes. For a wrong kind or size, the error says what to
     /// use instead.
     pub fn open(path: &Path, kinds: InputKinds, largest: u64) -> io::Result<Self> {
         if kinds == InputKinds::FilesAndPipes && path == Path::new(STDIN) {
@@ -64,7 +62,7 @@ impl InputFile {
             Mode::empty(),
         )?;
         check_kind(&held, kinds, largest)?;
-        // `NONBLOCK`: opening a fifo would wait for a writer.
+        // Without `NONBLOCK`, opening a fifo would wait for a writer.
         let flags = OFlags::RDONLY | OFlags::NONBLOCK | OFlags::NOCTTY | OFlags::CLOEXEC;
         let file = rustix::fs::open(
             format!("/proc/self/fd/{}", held.as_raw_fd()),
@@ -78,8 +76,8 @@ impl InputFile {
         })
     }
 
-    /// Waits until a read does not block. A fifo without a writer yet is not at its end.
-    fn wait(&self, deadline: Instant) -> io::Result<()> {
+    /// Waits until a read does not block. A fifo that has no writer yet does not count as ended.
+    fn wait_readable(&self, deadline: Instant) -> io::Result<()> {
         loop {
             let left = deadline.saturating_duration_since(Instant::now());
             if left.is_zero() {
@@ -89,13 +87,14 @@ impl InputFile {
                     ""
                 };
                 let says = format!(
-                    "no{more} data came through this pipe within {} s; write it to a file, and name that",
+                    "no{more} data came through this pipe within {} s; write the data to a file and name the file",
                     RECV_TIMEOUT.as_secs()
                 );
                 return Err(io::Error::new(ErrorKind::TimedOut, says));
             }
             let mut waiting = [PollFd::new(self.file.as_fd(), PollFlags::POLLIN)];
-            // Rounded up: at 0 ms the last fraction of a millisecond would be a busy loop.
+            // The wait is at least 1 ms, because 0 ms for the last fraction of a millisecond would
+            // be a busy loop.
             let patience = u16::try_from(left.as_millis()).unwrap_or(u16::MAX).max(1);
             match poll(&mut waiting, PollTimeout::from(patience)) {
                 Ok(0) | Err(nix::errno::Errno::EINTR) => {}
@@ -115,7 +114,7 @@ impl Read for InputFile {
         let buffer = buffer.get_mut(..room).unwrap_or_default();
         let deadline = Instant::now() + RECV_TIMEOUT;
         let count = loop {
-            self.wait(deadline)?;
+            self.wait_readable(deadline)?;
             match self.file.read(buffer) {
                 Err(error)
                     if matches!(error.kind(), ErrorKind::WouldBlock | ErrorKind::Interrupted) => {}
@@ -125,13 +124,13 @@ impl Read for InputFile {
         self.bytes_left = self
             .bytes_left
             .checked_sub(count as u64)
-            .ok_or_else(|| too_large(self.max_bytes))?;
+            .ok_or_else(|| too_large_error(self.max_bytes))?;
         Ok(count)
     }
 }
 
-/// The path of a descriptor, such as that of a shell's `<(...)`, in our parent: the parent opened
-/// it for walwise, which passes no descriptors on.
+/// Rewrites the path of a descriptor, such as `<(...)` of a shell, to that descriptor of the parent
+/// process. This process does not inherit the parent's descriptors.
 fn parent_descriptor(path: &Path) -> Cow<'_, Path> {
     let number = |directory: &&str| {
         path.strip_prefix(directory)
@@ -149,7 +148,7 @@ fn parent_descriptor(path: &Path) -> Cow<'_, Path> {
     }
 }
 
-/// Refuses everything but a regular file of this size or, if allowed, a pipe.
+/// Refuses everything but a regular file of at most `largest` bytes or, if allowed, a pipe.
 fn check_kind(held: impl AsFd, kinds: InputKinds, largest: u64) -> io::Result<()> {
     let wanted = match kinds {
         InputKinds::Files => "name a regular file",
@@ -160,7 +159,7 @@ fn check_kind(held: impl AsFd, kinds: InputKinds, largest: u64) -> io::Result<()
     let stat = rustix::fs::fstat(held)?;
     match FileType::from_raw_mode(stat.st_mode) {
         FileType::RegularFile if u64::try_from(stat.st_size).is_ok_and(|size| size > largest) => {
-            Err(too_large(largest))
+            Err(too_large_error(largest))
         }
         FileType::RegularFile => Ok(()),
         FileType::Fifo => match kinds {
@@ -176,16 +175,16 @@ fn check_kind(held: impl AsFd, kinds: InputKinds, largest: u64) -> io::Result<()
     }
 }
 
-fn too_large(largest: u64) -> io::Error {
+fn too_large_error(largest: u64) -> io::Error {
     let says = format!(
         "it is larger than {}; name a smaller file",
-        text::bytes(largest)
+        text::format_bytes(largest)
     );
     io::Error::new(ErrorKind::FileTooLarge, says)
 }
 
-/// The entries of a directory; an error above [`MOST_NAMES`], because a partial list misleads.
-pub(super) fn entries(directory: &Path) -> io::Result<Vec<PathBuf>> {
+/// The entries of a directory; fails above [`MOST_NAMES`], because a partial list misleads.
+pub(super) fn directory_entries(directory: &Path) -> io::Result<Vec<PathBuf>> {
     let mut paths = Vec::new();
     for entry in fs::read_dir(directory)? {
         if paths.len() == MOST_NAMES {

@@ -24,7 +24,7 @@ pub(super) type ExitResult = Result<u8, CliError>;
 /// Prints a value as JSON; a closed reader counts as success.
 pub(super) fn print_json(value: &impl Serialize) -> ExitResult {
     let mut stdout = BufWriter::new(io::stdout().lock());
-    accept_broken_pipe(json::write(value, &mut stdout).and_then(|()| stdout.flush()))
+    accept_broken_pipe(json::write_json(value, &mut stdout).and_then(|()| stdout.flush()))
 }
 
 fn accept_broken_pipe(outcome: io::Result<()>) -> ExitResult {
@@ -40,7 +40,7 @@ fn accept_broken_pipe(outcome: io::Result<()>) -> ExitResult {
 }
 
 /// Prints to standard output; a closed reader counts as success. Terminal control sequences are
-/// escaped, except colours where the terminal has them.
+/// escaped, except colours if the terminal supports them.
 pub(super) fn print(document: &str) -> ExitResult {
     let escaped = if line_style().colour {
         escape_between_colours(document)
@@ -67,7 +67,7 @@ fn escape_between_colours(document: &str) -> Cow<'_, str> {
             .count();
         let (colour, rest) = match piece.split_at_checked(numbers + 1) {
             Some((colour, rest)) if colour.ends_with('m') => ([BEGINS, colour].concat(), rest),
-            _ => (text::escape(BEGINS).into_owned(), piece),
+            _ => (text::escape_display_unsafe(BEGINS).into_owned(), piece),
         };
         out += &colour;
         out += &text::escape_lines(rest);
@@ -75,7 +75,7 @@ fn escape_between_colours(document: &str) -> Cow<'_, str> {
     Cow::Owned(out)
 }
 
-/// Whether standard output accepts a line within 50 ms; true if that cannot be determined.
+/// Whether standard output accepts a line within 50 ms; true if this cannot be determined.
 pub(super) fn stdout_is_writable() -> bool {
     const MOMENT: u16 = 50;
     let stdout = io::stdout();
@@ -86,15 +86,14 @@ pub(super) fn stdout_is_writable() -> bool {
     )
 }
 
-/// The destination of a document, opened before anything is read or measured for it.
+/// The destination of a document, opened before anything is read or measured for the document.
 pub(super) enum OutputTarget {
     Printed,
     Written(Box<Destination>),
 }
 
 impl OutputTarget {
-    /// Opens the destination in the options. `runs`: the document is a script and becomes
-    /// executable.
+    /// Opens the destination given by the options. `runs` makes the file an executable script.
     pub(super) fn open(options: &OutputArgs, runs: bool) -> Result<Self, CliError> {
         match options
             .output
@@ -117,7 +116,6 @@ impl OutputTarget {
         }
     }
 
-    /// Colour and character set of that destination.
     pub(super) fn line_style(&self) -> LineStyle {
         match self {
             Self::Printed => line_style(),
@@ -131,7 +129,7 @@ impl OutputTarget {
     pub(super) fn deliver_json(self, value: &impl Serialize) -> ExitResult {
         match self {
             Self::Printed => print_json(value),
-            Self::Written(_) => self.deliver(&json::pretty(value)),
+            Self::Written(_) => self.deliver(&json::to_pretty_json(value)),
         }
     }
 
@@ -157,7 +155,7 @@ pub(super) fn line_style() -> LineStyle {
     }
 }
 
-/// Whether NO_COLOR is unset (no-color.org).
+/// Whether NO_COLOR is unset or empty (no-color.org).
 pub(super) fn allows_colour() -> bool {
     env::var_os("NO_COLOR").is_none_or(|value| value.is_empty())
 }
@@ -165,13 +163,14 @@ pub(super) fn allows_colour() -> bool {
 /// Opens a destination for a document; prints its warning.
 pub(super) fn open_destination(path: &Path, wish: OutputOptions) -> Result<Destination, CliError> {
     let found = Destination::open(path, wish).map_err(anyhow::Error::from)?;
-    if let Some(says) = found.notice() {
+    if let Some(says) = found.foreign_owner_notice() {
         print_notice(says);
     }
     Ok(found)
 }
 
-/// Prints one sentence to standard error. Names in it are untrusted, even from the command line.
+/// Prints one sentence to standard error. Control sequences are escaped, because names in the
+/// sentence are not trusted.
 pub(super) fn print_error(sentence: &str) {
     let _ = writeln!(
         io::stderr().lock(),
@@ -180,30 +179,30 @@ pub(super) fn print_error(sentence: &str) {
     );
 }
 
-/// Prints a side effect to standard error, which keeps it out of every document.
+/// Reports a side effect on standard error, so that the notice is not part of a printed document.
 pub(super) fn print_notice(sentence: &str) {
     print_error(sentence);
 }
 
-/// Shows progress on standard error, replacing the previous line; an empty line clears it.
-/// Terminals only.
+/// Shows progress on standard error, replacing the previous line; an empty line clears it. For
+/// terminals only.
 pub(super) fn print_progress(line: &str) {
     let mut stderr = io::stderr().lock();
-    let _ = write!(stderr, "\r\x1b[K{}", text::escape(line));
+    let _ = write!(stderr, "\r\x1b[K{}", text::escape_display_unsafe(line));
     let _ = stderr.flush();
 }
 
-/// Whether progress can be shown: the terminal can replace a line.
+/// Whether progress can be shown: the terminal must be able to replace a line.
 pub(super) fn stderr_is_terminal() -> bool {
     io::IsTerminal::is_terminal(&io::stderr()) && !terminal_is_dumb()
 }
 
-/// Whether the terminal can only print lines (terminfo's entry `dumb`).
+/// Whether the terminal is terminfo's `dumb`, which can only print lines.
 pub(super) fn terminal_is_dumb() -> bool {
     env::var_os("TERM").is_some_and(|term| term == "dumb")
 }
 
-/// Whether the locale is UTF-8, by the variables of setlocale(3), in its order.
+/// Whether the locale is UTF-8, by the variables of setlocale(3), in the documented order.
 pub(super) fn locale_is_utf8() -> bool {
     let set = |name| env::var(name).ok().filter(|value| !value.is_empty());
     let locale = set("LC_ALL")
@@ -216,12 +215,12 @@ pub(super) fn locale_is_utf8() -> bool {
 
 pub(super) fn progress_line(now: &Progress) -> String {
     let so_far = now
-        .interim_comparison()
+        .interim_comparison_text()
         .map(|says| format!("; {says}"))
         .unwrap_or_default();
     format!(
         "{}: {}{so_far}",
         now.phase.description(),
-        now.remaining_time()
+        now.remaining_time_text()
     )
 }

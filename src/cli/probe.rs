@@ -13,7 +13,7 @@ use crate::facts::catalog::postgres::WalSyncMethod;
 use crate::measure::WalFlushMethod;
 use crate::measure::{
     ImportedRun, Measurement, PG_TESTS, Phase, Workload, commit_size_lines, import, imported_table,
-    latency_lines, pg_test_fsync_text, sentence, workload_lines,
+    latency_lines, measurement_sentence, pg_test_fsync_text, workload_lines,
 };
 use crate::probes::{self, ProbeError, ProbeOptions, ProbePlan, Progress};
 use crate::report::json;
@@ -23,7 +23,7 @@ use crate::text;
 
 const DEFAULT_SECONDS: f64 = 10.0;
 
-/// As in `pg_test_fsync`, in seconds.
+/// Seconds per test, the default of `pg_test_fsync`.
 const PG_TEST_SECONDS: f64 = 5.0;
 
 /// Measures in the directory, if one is named; prints the result, then the imported figures.
@@ -46,8 +46,8 @@ fn measure_directory(args: &Probe, directory: &Path, imported: &[ImportedRun]) -
     let session = host::open_session(&HostArgs::default(), Some(directory), RuleSet::default())?;
     let (facts, _) = session.conclusions();
     let Some(target) = session::measurable_targets(&facts).into_iter().next() else {
-        let why =
-            session::unreadable_target(&facts).map(|why| anyhow!("cannot measure: {why}").into());
+        let why = session::unreadable_target_reason(&facts)
+            .map(|why| anyhow!("cannot measure: {why}").into());
         let nothing = || {
             CliError::Usage(format!(
                 "{} is not an existing directory",
@@ -65,7 +65,7 @@ fn measure_directory(args: &Probe, directory: &Path, imported: &[ImportedRun]) -
     } else {
         (
             args.seconds.unwrap_or(DEFAULT_SECONDS),
-            selected_workloads(&args.workload),
+            selected_rows_and_workloads(&args.workload),
         )
     };
     let options = MeasurementOptions {
@@ -80,7 +80,7 @@ fn measure_directory(args: &Probe, directory: &Path, imported: &[ImportedRun]) -
         },
     };
     let plan = session::probe_plan(&facts, &target, &options).map_err(anyhow::Error::new)?;
-    let (outcome, signal) = measure(&plan)?;
+    let (outcome, signal) = run_probe_plan(&plan)?;
     let (found, error) = match outcome {
         Ok(found) => (Some(found), None),
         Err(mut error) => (error.partial.take().map(|partial| *partial), Some(error)),
@@ -118,7 +118,6 @@ fn measure_directory(args: &Probe, directory: &Path, imported: &[ImportedRun]) -
     ended.map_or(printed, Err)
 }
 
-/// The largest import accepted, in bytes.
 const LARGEST_IMPORT: u64 = 16 << 20;
 
 fn read_imports(files: &[PathBuf]) -> Result<Vec<ImportedRun>, CliError> {
@@ -132,8 +131,7 @@ fn read_imports(files: &[PathBuf]) -> Result<Vec<ImportedRun>, CliError> {
     Ok(all)
 }
 
-/// The rows of the comparison, and the workloads, selected by name.
-fn selected_workloads(names: &[ProbeWorkload]) -> (RowSelection, Vec<Workload>) {
+fn selected_rows_and_workloads(names: &[ProbeWorkload]) -> (RowSelection, Vec<Workload>) {
     let all = names.contains(&ProbeWorkload::All);
     let rows = match names {
         [] => RowSelection::All,
@@ -160,7 +158,6 @@ fn to_workload(name: ProbeWorkload) -> Option<Workload> {
     }
 }
 
-/// The measurement made here, separate from imported ones.
 #[derive(Serialize)]
 struct ProbeOutput<'a> {
     measured: Option<&'a Measurement>,
@@ -179,10 +176,12 @@ fn print_output(
                 measured: Some(measured),
                 imported: [],
             },
-        ) => print(&json::pretty(measured)),
-        (PlainFormat::Json, shown) => print(&json::pretty(shown)),
+        ) => print(&json::to_pretty_json(measured)),
+        (PlainFormat::Json, shown) => print(&json::to_pretty_json(shown)),
         (PlainFormat::Text, ProbeOutput { measured, imported }) => {
-            let parts = measured.iter().map(|found| output_text(found, in_force));
+            let parts = measured
+                .iter()
+                .map(|found| measurement_text(found, in_force));
             let tables = imported
                 .iter()
                 .map(|run| imported_table(run).join("\n") + "\n");
@@ -191,7 +190,7 @@ fn print_output(
     }
 }
 
-fn output_text(measurement: &Measurement, in_force: Option<WalSyncMethod>) -> String {
+fn measurement_text(measurement: &Measurement, in_force: Option<WalSyncMethod>) -> String {
     let mut lines = Vec::new();
     let seconds = measurement.seconds;
     if measurement.methods.is_empty() {
@@ -201,11 +200,11 @@ fn output_text(measurement: &Measurement, in_force: Option<WalSyncMethod>) -> St
         lines.push(format!(
             "{}, {rounds} rounds in {seconds:.1} s; {}",
             measurement.directory,
-            measurement.basis()
+            measurement.paced_basis_text()
         ));
         lines.extend(latency_lines(measurement, in_force));
         lines.extend(commit_size_lines(measurement));
-        lines.extend([String::new(), sentence(measurement, in_force)]);
+        lines.extend([String::new(), measurement_sentence(measurement, in_force)]);
     }
     for found in &measurement.workloads {
         lines.push(String::new());
@@ -220,14 +219,14 @@ fn output_text(measurement: &Measurement, in_force: Option<WalSyncMethod>) -> St
     lines.join("\n") + "\n"
 }
 
-/// Runs a plan, with progress on a terminal. A signal, the second result, ends it; the scratch
-/// directory is removed.
-pub(super) fn measure(
+/// Runs a plan, with progress on a terminal. If a signal ends the plan, the second result is its
+/// number; the scratch directory is removed.
+pub(super) fn run_probe_plan(
     plan: &ProbePlan,
 ) -> Result<(Result<Measurement, ProbeError>, Option<i32>), CliError> {
     let listener = SignalListener::start()?;
     let show = out::stderr_is_terminal();
-    // Announced before anything is written, also without a terminal.
+    // The announcement precedes every write, also without a terminal.
     out::print_notice(&format!("it {}", plan.announcement));
     let mut phase = None;
     let mut tell = |progress: &Progress| {
@@ -240,7 +239,7 @@ pub(super) fn measure(
             out::print_progress(&out::progress_line(progress));
         }
     };
-    let outcome = probes::run(plan, &listener.control(), &mut tell);
+    let outcome = probes::run_probe(plan, &listener.cancel_handle(), &mut tell);
     if show {
         out::print_progress("");
     }

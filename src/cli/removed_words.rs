@@ -5,7 +5,7 @@ use std::ffi::OsString;
 use clap::Error;
 use clap::error::{ContextKind, ContextValue};
 
-/// The preceding option or command, the word, and the sentence.
+/// The preceding option or command, the removed word, and the message.
 const REMOVED: &[(&str, &str, &str)] = &[
     (
         "--format",
@@ -33,8 +33,8 @@ const REMOVED: &[(&str, &str, &str)] = &[
     (
         "--candidates",
         "ext4-slowed",
-        "the candidate `ext4-slowed` was removed; every trial measures its first candidate twice; its line Resolution shows \
-         how far they differ",
+        "the candidate `ext4-slowed` was removed: every trial measures its first candidate twice, and the line Resolution \
+         shows how far the two results differ",
     ),
     (
         "rules",
@@ -68,10 +68,10 @@ const REMOVED: &[(&str, &str, &str)] = &[
     ),
 ];
 
-const NO_SERVER: &str = "a trial runs no database server any more; use --preset commits for a database's log, and pgbench or \
+const NO_SERVER: &str = "a trial no longer runs a database server; use --preset commits for a database's log, and pgbench or \
                          sysbench for transactions";
 
-/// The sentence for the word that clap rejected; `None` if walwise never accepted it.
+/// The message for the word that clap rejected; `None` if walwise never accepted that word.
 pub(super) fn replacement_hint(error: &Error, arguments: &[OsString]) -> Option<&'static str> {
     let kinds = [
         ContextKind::InvalidValue,

@@ -1,8 +1,8 @@
-//! Where reports are saved for later comparison, and which is the newest.
+//! Saves reports for later comparison, and finds the newest one.
 //!
-//! They are in the state directory (XDG Base Directory Specification), one directory per host and
-//! target, mode 0700. Root's are in /var/lib/walwise whatever the environment says, because sudo
-//! may pass on another user's. [`crate::output::series`] names and rotates them.
+//! Reports are in the state directory (XDG Base Directory Specification), one directory per host
+//! and target, mode 0700. Root uses /var/lib/walwise regardless of the environment, because sudo
+//! may pass on another user's variables. [`crate::output::series`] names and rotates the files.
 
 use std::env;
 use std::io;
@@ -13,10 +13,10 @@ use super::{CliError, input, out};
 use crate::facts::Subject;
 use crate::facts::catalog::host;
 use crate::host::path_bytes;
-use crate::output::{Access, Destination, OutputOptions, series};
+use crate::output::{Destination, FileAccess, OutputOptions, series};
 use crate::report::difference::MAX_BYTES;
 use crate::report::{CommitLatency, latency};
-use crate::safe_path::CreationPolicy;
+use crate::safe_path::MissingDirectoryPolicy;
 use crate::session::{self, Session};
 use crate::text;
 
@@ -28,13 +28,12 @@ const MAX_STORES: usize = 64;
 /// Length limit of the host and of the target within a file name.
 const MAX_NAME_LENGTH: usize = 100;
 
-/// The saved reports of a host and a target.
 pub(super) struct ReportStore {
     pub directory: PathBuf,
 }
 
-/// Commit latencies in the newest report of each target of this host. Unreadable ones are skipped
-/// with a warning.
+/// Commit latencies in the newest report of each target of this host. Unreadable reports are
+/// skipped with a warning.
 pub(super) fn earlier_latencies(session: &Session) -> Vec<CommitLatency> {
     let warn = |path: &Path, error: &io::Error| {
         out::print_notice(&format!(
@@ -43,7 +42,7 @@ pub(super) fn earlier_latencies(session: &Session) -> Vec<CommitLatency> {
             text::error_message(error)
         ));
     };
-    // Without a state directory nothing was ever saved.
+    // Without a state directory, no report was ever saved.
     let Ok(whole) = ReportStore::for_target(session, None) else {
         return Vec::new();
     };
@@ -66,7 +65,7 @@ pub(super) fn earlier_latencies(session: &Session) -> Vec<CommitLatency> {
             directory: state.join(name),
         };
         let path = shelf
-            .newest()
+            .newest_report()
             .map_err(|error| warn(&shelf.directory, &error))
             .ok()??;
         input::open_regular(&path, MAX_BYTES)
@@ -105,7 +104,7 @@ impl ReportStore {
         );
         let Some(directory) = directory else {
             return Err(CliError::Usage(
-                "there is no place to save a baseline, as HOME is not set; write the report to a file with \
+                "HOME is not set, so there is no directory for baselines; write the report to a file with \
                  --format json --output FILE"
                     .to_owned(),
             ));
@@ -115,19 +114,18 @@ impl ReportStore {
         })
     }
 
-    /// The newest report; `None` if none is saved.
-    pub fn newest(&self) -> io::Result<Option<PathBuf>> {
+    pub fn newest_report(&self) -> io::Result<Option<PathBuf>> {
         let names = input::file_names(&self.directory).or_else(empty_if_missing)?;
         Ok(series::newest_document(&names).map(|name| self.directory.join(name)))
     }
 
-    /// Opens the destination of the next report and creates its directories. Committing it removes
-    /// older reports beyond the limits.
+    /// Opens the destination of the next report and creates its directories. Committing the report
+    /// removes older ones beyond the limits.
     pub fn next_destination(&self) -> Result<Destination, CliError> {
         let path = self.directory.join(series::date_name(&session::now()));
-        let missing = CreationPolicy::Made(0o700);
+        let missing = MissingDirectoryPolicy::Made(0o700);
         let wish = OutputOptions {
-            access: Access::Private,
+            access: FileAccess::Private,
             series: true,
             missing,
             ..OutputOptions::default()
@@ -136,7 +134,7 @@ impl ReportStore {
     }
 }
 
-/// The state directory. The specification says to ignore relative paths.
+/// The state directory. The specification demands that relative paths be ignored.
 fn state_directory(root: bool, state: Option<PathBuf>, home: Option<PathBuf>) -> Option<PathBuf> {
     if root {
         return Some(PathBuf::from(ROOT_STATE_DIRECTORY));
@@ -151,7 +149,7 @@ fn state_directory(root: bool, state: Option<PathBuf>, home: Option<PathBuf>) ->
         .map(|state| state.join("walwise"))
 }
 
-/// The name of the directory for a host and a target: `db7`, `db7@%2Fsrv%2Fpg`.
+/// The directory name for a host and a target, such as `db7` or `db7@%2Fsrv%2Fpg`.
 fn directory_name(host: &str, target: Option<&Path>) -> String {
     let target = target
         .map(|target| format!("@{}", encode_name(path_bytes(target))))
@@ -159,7 +157,7 @@ fn directory_name(host: &str, target: Option<&Path>) -> String {
     format!("{}{target}", encode_name(host.as_bytes()))
 }
 
-/// Bytes percent-encoded for a file name; a long name is cut and gets a hash suffix.
+/// Percent-encodes bytes for a file name; a long name is cut and gets a hash suffix.
 fn encode_name(bytes: &[u8]) -> String {
     let plain = |byte: &u8| byte.is_ascii_alphanumeric() || b"_-.".contains(byte);
     let letter = |byte: &u8| {
@@ -170,7 +168,7 @@ fn encode_name(bytes: &[u8]) -> String {
         }
     };
     let whole: String = bytes.iter().map(letter).collect();
-    // A leading dot would hide the directory, or lead upwards.
+    // A leading dot would hide the directory, or refer to its parent.
     let whole = whole
         .strip_prefix('.')
         .map_or(whole.clone(), |rest| format!("%2E{rest}"));

@@ -1,8 +1,8 @@
 //! Rule files on disk: which directories and names count, and which files are usable.
 //!
-//! Runs in the child of [`super::input`], since a directory may be on a file system that hangs;
-//! [`super::rule_files`] sends the requests. A file in `/etc` counts only if root alone could have
-//! written it.
+//! This code runs in the child of [`super::input`], because a directory may be on a file system
+//! that hangs; [`super::rule_files`] sends the requests. A file in `/etc` counts only if root alone
+//! could have written it.
 
 use std::fs;
 use std::io::{self, Read};
@@ -15,23 +15,21 @@ use crate::host::{self, path_bytes};
 use crate::rules::RuleFile;
 use crate::text;
 
-/// The directory of this machine's rules.
 pub(super) const SYSTEM_RULES: &str = "/etc/walwise/rules.d";
 
-/// The largest rule file accepted, in bytes.
 const MAX_RULE_FILE_BYTES: u64 = 1 << 20;
 
-/// The named rule files, or a sentence on why they are unusable.
+/// The named rule files, or a sentence that explains why they are unusable.
 pub(super) type SelectionResult = Result<SelectedRuleFiles, String>;
 
 /// Rule files in the order in which they apply.
 #[derive(Debug, Default, Serialize, Deserialize)]
 pub(super) struct SelectedRuleFiles {
-    /// Files that replace built-in ones: those of walwise's own source.
+    /// Files from walwise's own source, which replace the built-in ones.
     pub ours: Vec<RuleFile>,
-    /// All others: those of this machine, then the named ones.
+    /// Other files: first those of this machine, then the named ones.
     pub users: Vec<RuleFile>,
-    /// The file names of the named ones.
+    /// Names of the files selected on the command line.
     pub named: Vec<String>,
 }
 
@@ -41,14 +39,14 @@ impl SelectedRuleFiles {
     }
 }
 
-pub(super) fn read_named(paths: &[PathBuf]) -> SelectionResult {
+pub(super) fn read_named_files(paths: &[PathBuf]) -> SelectionResult {
     let mut all = Vec::new();
     for path in paths {
         if !path.is_dir() {
             all.push((path.clone(), InputKinds::FilesAndPipes));
             continue;
         }
-        let inside = files_in(path).map_err(|e| file_error("read the rules in", path, &e))?;
+        let inside = toml_files_in(path).map_err(|e| file_error("read the rules in", path, &e))?;
         if inside.is_empty() {
             return Err(format!("no rule file (*.toml) in {}", display_path(path)));
         }
@@ -83,10 +81,9 @@ pub(super) fn read_named(paths: &[PathBuf]) -> SelectionResult {
     Ok(together)
 }
 
-/// Exists next to the rules in walwise's own source, and nowhere else.
+/// A file that exists next to rules only in walwise's own source.
 const SOURCE_MARKER: &str = "tables/validity.toml";
 
-/// Rule files, and notes on unusable ones.
 #[derive(Debug, Default, Serialize, Deserialize)]
 pub(super) struct RuleFiles {
     pub files: Vec<RuleFile>,
@@ -95,24 +92,24 @@ pub(super) struct RuleFiles {
 }
 
 impl RuleFiles {
-    /// Reads the rules of this machine and those in a directory. The error is a sentence.
-    pub(super) fn in_directory(dir: Option<&Path>) -> Result<Self, String> {
+    /// Reads the rules of this machine and those in `dir`, if named. The error is a sentence.
+    pub(super) fn read_with_system_rules(dir: Option<&Path>) -> Result<Self, String> {
         let mut found = system_rule_files(Path::new(SYSTEM_RULES));
         if let Some(dir) = dir {
-            let paths = files_in(dir).map_err(|e| file_error("read the rules in", dir, &e))?;
+            let paths = toml_files_in(dir).map_err(|e| file_error("read the rules in", dir, &e))?;
             if paths.is_empty() {
                 found
                     .remarks
                     .push(format!("no rule file (*.toml) in {}", display_path(dir)));
             }
             for path in &paths {
-                found.add(path);
+                found.add_file(path);
             }
         }
         Ok(found)
     }
 
-    fn add(&mut self, path: &Path) {
+    fn add_file(&mut self, path: &Path) {
         match read_rule_file(path, InputKinds::Files) {
             Ok(file) => self.files.push(file),
             Err(why) => self
@@ -135,14 +132,14 @@ fn system_rule_files(dir: &Path) -> RuleFiles {
         Err(e) if e.kind() == io::ErrorKind::NotFound => return found,
         Err(e) => Err(text::error_message(&e)),
         Ok(Some(doubt)) => Err(doubt),
-        Ok(None) => files_in(dir).map_err(|e| text::error_message(&e)),
+        Ok(None) => toml_files_in(dir).map_err(|e| text::error_message(&e)),
     };
     match listed {
         Err(why) => found.ignored.push(not_used(dir, &why)),
         Ok(paths) => {
             for path in paths {
                 match ownership_objection(&path) {
-                    Ok(None) => found.add(&path),
+                    Ok(None) => found.add_file(&path),
                     Ok(Some(doubt)) => found.ignored.push(not_used(&path, &doubt)),
                     Err(e) => found
                         .ignored
@@ -154,18 +151,18 @@ fn system_rule_files(dir: &Path) -> RuleFiles {
     found
 }
 
-/// Why root is not the only possible writer of the path or its links; `None` if it is.
+/// Why users other than root may have written the path or its links; `None` if only root can.
 fn ownership_objection(path: &Path) -> io::Result<Option<String>> {
     host::untrusted_reason(&fs::canonicalize(path)?)
 }
 
-/// Every `*.toml` of a directory by name; hidden files, such as editor backups, are skipped.
-fn files_in(dir: &Path) -> io::Result<Vec<PathBuf>> {
+/// All `*.toml` files of a directory, by name; hidden files, such as editor backups, are skipped.
+fn toml_files_in(dir: &Path) -> io::Result<Vec<PathBuf>> {
     let hidden = |path: &Path| {
         path.file_name()
             .is_some_and(|name| name.as_encoded_bytes().starts_with(b"."))
     };
-    let mut paths = input_file::entries(dir)?;
+    let mut paths = input_file::directory_entries(dir)?;
     paths.retain(|path| path.extension().is_some_and(|e| e == "toml") && !hidden(path));
     paths.sort();
     Ok(paths)

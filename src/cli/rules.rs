@@ -9,26 +9,26 @@ use super::out::{ExitResult, print, print_error};
 use super::rule_files;
 use crate::rules::explain;
 use crate::rules::model::AdviceSpec;
-use crate::rules::{DisabledRule, ExpiredStatement, Rule, RuleSet, examples};
+use crate::rules::{DisabledRule, ExpiredStatement, Risk, Rule, RuleSet, examples};
 use crate::session;
-use crate::settings::{self, Shape};
-use crate::text::page::TextBuilder;
+use crate::settings::{self, ValueShape};
+use crate::text::text_builder::TextBuilder;
 
 pub(super) fn run(args: Rules) -> ExitResult {
     match args {
-        Rules::List { settings: true, .. } => print(&setting_list()),
+        Rules::List { settings: true, .. } => print(&list_settings()),
         Rules::List {
             settings: false,
             rules,
         } => {
-            let rules = rule_files::rules(rules.as_deref())?;
-            let code = print(&rule_list(&rules))?;
-            Ok(rule_files::exit_code(code, &rules))
+            let rules = rule_files::rules_in_force(rules.as_deref())?;
+            let code = print(&list_rules(&rules))?;
+            Ok(rule_files::warn_and_exit_code(code, &rules))
         }
         Rules::Show { rule, rules } => {
             let rules = rule_files::rules_with_examples(rules.as_deref())?;
             let Some(found) = rules.find(&rule) else {
-                return Err(unknown_rule(&rules, &rule));
+                return Err(unknown_rule_error(&rules, &rule));
             };
             print(&rule_text(found, &rules))
         }
@@ -52,7 +52,7 @@ struct RuleFileSummary {
 }
 
 impl RuleFileSummary {
-    /// `3 rules, 1 given another level, 2 switched off`.
+    /// Text such as `3 rules, 1 with another level, 2 switched off`.
     fn summary(&self) -> String {
         let mut words = format!("{} rules", self.rules.len());
         for (count, what) in [
@@ -68,12 +68,12 @@ impl RuleFileSummary {
 }
 
 /// Checks these files together with the built-in rules, which they may override or switch off.
-/// Parts without effect are reported.
+/// Parts of the files that have no effect are reported.
 fn check_files(paths: &[PathBuf]) -> Result<RuleFileSummary, CliError> {
-    let files = rule_files::selected_files(paths)?;
+    let files = rule_files::read_selected_files(paths)?;
     let (rules, mut found) =
-        RuleSet::replacing_builtin(&files.ours, &files.users, session::today());
-    // Of files that were not named, only conflicts with a named one are kept.
+        RuleSet::with_replaced_builtin(&files.ours, &files.users, session::today());
+    // For a file that was not named, only conflicts with a named file are reported.
     for file in found.iter_mut().filter(|file| !files.is_named(&file.file)) {
         file.diags.retain(|diag| {
             diag.other_place
@@ -107,16 +107,19 @@ fn check_files(paths: &[PathBuf]) -> Result<RuleFileSummary, CliError> {
             .cloned()
             .collect(),
         levels: rules
-            .overrides()
+            .level_overrides()
             .iter()
             .filter(|given| here(&given.file))
             .count(),
-        off: rules.off().iter().filter(|off| here(&off.file)).count(),
+        off: rules
+            .disabled_rules()
+            .iter()
+            .filter(|off| here(&off.file))
+            .count(),
     })
 }
 
-/// The error for an unknown rule id.
-pub(super) fn unknown_rule(rules: &RuleSet, id: &str) -> CliError {
+pub(super) fn unknown_rule_error(rules: &RuleSet, id: &str) -> CliError {
     let hint = rules
         .did_you_mean(id)
         .map(|hint| format!("; {hint}"))
@@ -126,7 +129,7 @@ pub(super) fn unknown_rule(rules: &RuleSet, id: &str) -> CliError {
     ))
 }
 
-fn rule_list(rules: &RuleSet) -> String {
+fn list_rules(rules: &RuleSet) -> String {
     let width = rules
         .rules()
         .iter()
@@ -138,7 +141,7 @@ fn rule_list(rules: &RuleSet) -> String {
         let (level, scope, title) = (
             rule.level.as_str(),
             rule.scope.as_str(),
-            rule.title.source(),
+            rule.title.text_without_subject(),
         );
         let _ = writeln!(out, "{:<width$}  {level:<8}  {scope:<7}  {title}", rule.id);
     }
@@ -146,7 +149,7 @@ fn rule_list(rules: &RuleSet) -> String {
         out,
         "\n{} rules, {}",
         rules.rules().len(),
-        session::pack(rules).describe()
+        session::build_pack(rules).describe()
     );
     for line in override_notes(rules) {
         let _ = writeln!(out, "{line}");
@@ -156,11 +159,21 @@ fn rule_list(rules: &RuleSet) -> String {
 
 fn override_notes(rules: &RuleSet) -> impl Iterator<Item = String> {
     let notes = rules
-        .off()
+        .disabled_rules()
         .iter()
-        .map(DisabledRule::note)
-        .chain(rules.overrides().iter().map(|given| given.note(false)));
-    let notes = notes.chain(rules.expired().iter().map(ExpiredStatement::note));
+        .map(DisabledRule::to_note)
+        .chain(
+            rules
+                .level_overrides()
+                .iter()
+                .map(|given| given.to_note(false)),
+        );
+    let notes = notes.chain(
+        rules
+            .expired_statements()
+            .iter()
+            .map(ExpiredStatement::to_note),
+    );
     notes
         .map(|note| note.to_string())
         .chain(rules.remarks().iter().cloned())
@@ -190,9 +203,13 @@ fn rule_text(rule: &Rule, rules: &RuleSet) -> String {
     if let Some(checked) = checked {
         page.paragraph(0, &format!("checked: {checked}"));
     }
-    if let Some(given) = rules.overrides().iter().find(|given| given.rule == rule.id) {
+    if let Some(given) = rules
+        .level_overrides()
+        .iter()
+        .find(|given| given.rule == rule.id)
+    {
         page.blank_line();
-        page.paragraph(0, &given.note(false).to_string());
+        page.paragraph(0, &given.to_note(false).to_string());
     }
     page.blank_line();
     page.paragraph(0, &rule.because.source());
@@ -230,7 +247,7 @@ fn rule_text(rule: &Rule, rules: &RuleSet) -> String {
     }
     page.heading("Examples");
     for example in &rule.examples {
-        page.hanging(
+        page.hanging_paragraph(
             2,
             &format!("{:<16}", example.expect.as_str()),
             &example.name,
@@ -239,17 +256,23 @@ fn rule_text(rule: &Rule, rules: &RuleSet) -> String {
     page.finish()
 }
 
-/// A piece of advice as written: the change, its condition, trade-off and commands.
+/// Appends advice as written in the rule: the change, its condition, trade-off and commands.
 fn push_advice(page: &mut TextBuilder, advice: &AdviceSpec) {
-    let (reach, risk) = (advice.reach.as_str(), advice.risk.as_str());
+    let reach = advice.reach.as_str();
+    let interrupts = advice.risk.interruption_word();
+    let loss = if advice.risk == Risk::DataLossIfWrong {
+        "; can lose data if wrong"
+    } else {
+        ""
+    };
     let rank = advice
         .rank
-        .map(|rank| format!(", choice {rank}"))
+        .map(|rank| format!("; choice {rank}"))
         .unwrap_or_default();
     page.paragraph(
         2,
         &format!(
-            "{}: {} ({reach}, risk {risk}{rank})",
+            "{}: {} ({reach}; interrupts: {interrupts}{loss}{rank})",
             advice.setting.name,
             advice.change.describe()
         ),
@@ -261,7 +284,7 @@ fn push_advice(page: &mut TextBuilder, advice: &AdviceSpec) {
         }
     }
     if let Some(price) = &advice.tradeoff {
-        page.hanging(4, "trade-off ", &price.source());
+        page.hanging_paragraph(4, "trade-off ", &price.source());
     }
     for (word, commands) in [
         ("apply", &advice.apply),
@@ -284,14 +307,29 @@ fn push_advice(page: &mut TextBuilder, advice: &AdviceSpec) {
     }
 }
 
-fn setting_list() -> String {
+fn list_settings() -> String {
     let mut out = String::new();
     for setting in settings::ALL {
         let shape = match setting.shape {
-            Shape::Options => "options",
-            Shape::Single => "one value",
+            ValueShape::Options => "options",
+            ValueShape::Single => "one value",
         };
         let _ = writeln!(out, "{:<24}{shape:<11}{}", setting.name, setting.doc);
     }
     out
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn every_rule_is_shown_with_condition_and_sources() {
+        let rules = RuleSet::builtin();
+        for rule in rules.rules() {
+            let text = rule_text(rule, &rules);
+            let complete = text.contains("Applies when") && text.contains("Sources");
+            assert!(text.starts_with(&rule.id) && complete, "{text}");
+        }
+    }
 }

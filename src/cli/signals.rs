@@ -1,7 +1,8 @@
-//! Signals during a write: they end the probe, remove its scratch files, and then end the program.
+//! Signals during a write: a signal cancels the probe, which removes its scratch files, and then
+//! ends the program.
 //!
-//! At other times they have their default effect, and a signal that our parent ignored, as nohup(1)
-//! does, stays ignored. Handlers cannot be removed, so a flag restores the default effect.
+//! At other times signals have their default effect. A signal that the parent process ignored, as
+//! nohup(1) does, stays ignored. Handlers cannot be removed, so a flag restores the default effect.
 
 use std::fs;
 use std::sync::Arc;
@@ -13,7 +14,7 @@ use signal_hook::consts::{SIGHUP, SIGINT, SIGTERM};
 use signal_hook::flag;
 
 use super::CliError;
-use crate::probes::Control;
+use crate::probes::CancelHandle;
 
 const SIGNALS: [i32; 3] = [SIGINT, SIGTERM, SIGHUP];
 
@@ -26,18 +27,18 @@ pub(super) struct SignalListener {
 }
 
 impl SignalListener {
-    /// Signals now set the cancel flag instead of ending the program.
+    /// From now on, signals set the cancel flag instead of ending the program.
     pub(super) fn start() -> Result<Self, CliError> {
-        // While handlers are half installed, a signal still ends the program.
-        let usual = Arc::new(AtomicBool::new(true));
+        // While only some handlers are installed, a signal still ends the program.
+        let default_action = Arc::new(AtomicBool::new(true));
         let listener = Self {
             cancel: Arc::default(),
             caught: Arc::default(),
-            default_action: usual,
+            default_action,
         };
         let ignored = ignored_signals();
-        // A signal between the kernel's handler and its callback would be lost, so they are
-        // blocked.
+        // Signals are blocked meanwhile, because a signal between the kernel's handler and its
+        // callback would be lost.
         let ending = SIGNALS
             .into_iter()
             .filter_map(|number| Signal::try_from(number).ok())
@@ -60,13 +61,14 @@ impl SignalListener {
         Ok(listener)
     }
 
-    pub(super) fn control(&self) -> Control {
-        Control::from(Arc::clone(&self.cancel))
+    pub(super) fn cancel_handle(&self) -> CancelHandle {
+        CancelHandle::from(Arc::clone(&self.cancel))
     }
 
     /// Restores the default effect and returns the signal that arrived, if any.
     pub(super) fn stop(self) -> Option<i32> {
-        // First, so that a signal that arrives right now is not swallowed.
+        // The default effect is restored first, so that a signal that arrives at this moment is not
+        // swallowed.
         self.default_action.store(true, Ordering::Relaxed);
         let number = i32::try_from(self.caught.load(Ordering::Relaxed)).unwrap_or_default();
         (number != 0).then_some(number)

@@ -1,8 +1,8 @@
-//! `walwise trial`: candidate file systems created, mounted and measured side by side on a loop
+//! `walwise trial`: creates, mounts and measures candidate file systems side by side, on a loop
 //! file or a spare disk.
 //!
 //! Nothing is written before it is announced and confirmed. [`crate::trial`] interprets the
-//! figures; this module asks, runs and delivers.
+//! figures; this module runs the trial and prints the result.
 
 mod preflight;
 mod progress {
@@ -12,15 +12,14 @@ mod progress {
     use std::io::{self, IsTerminal as _};
 
     use crate::cli::args::TrialFormat;
-    use crate::cli::{out, screens};
+    use crate::cli::{interactive, out};
     use crate::trial::TrialRecord;
     use crate::tui::TrialScreen;
 
     pub(super) enum TrialProgress {
         Silent,
-        /// A status line on standard error.
         Lines {
-            /// A screen replaces it once the trial begins.
+            /// Whether a screen replaces the status line once the trial begins.
             then_screen: bool,
         },
         Screen(Box<TrialScreen>),
@@ -38,12 +37,14 @@ mod progress {
             }
         }
 
-        pub(super) fn begin(&mut self, record: &TrialRecord) {
+        pub(super) fn switch_to_screen(&mut self, record: &TrialRecord) {
             match self {
                 Self::Lines { then_screen: true } => {
                     out::print_progress("");
                     // If the screen cannot start, the status line stays.
-                    if let Ok(screen) = TrialScreen::enter(screens::screen_options(false), record) {
+                    if let Ok(screen) =
+                        TrialScreen::enter(interactive::screen_options(false), record)
+                    {
                         *self = Self::Screen(Box::new(screen));
                     }
                 }
@@ -51,7 +52,7 @@ mod progress {
             }
         }
 
-        pub(super) fn show(&mut self, doing: &str) {
+        pub(super) fn show_status(&mut self, doing: &str) {
             match self {
                 Self::Silent => {}
                 Self::Lines { .. } => out::print_progress(doing),
@@ -59,11 +60,12 @@ mod progress {
             }
         }
 
-        /// Updates the screen, with the seconds left at most; returns whether the user quits.
+        /// Updates the screen with the maximum number of seconds left; returns whether the user
+        /// quits.
         pub(super) fn poll(&mut self, rest: f64) -> bool {
             match self {
                 Self::Silent | Self::Lines { .. } => false,
-                // The trial continues without its terminal.
+                // If drawing fails, the trial continues without a screen.
                 Self::Screen(screen) => screen
                     .poll(rest, out::stdout_is_writable())
                     .unwrap_or_else(|_| {
@@ -73,7 +75,7 @@ mod progress {
             }
         }
 
-        /// A cell in words; the status line also shows the time left and how to stop.
+        /// Describes a cell; the status line also shows the time left and how to stop.
         pub(super) fn cell_line(
             &self,
             block: usize,
@@ -96,7 +98,7 @@ mod progress {
         pub(super) fn update_record(&mut self, record: &TrialRecord) {
             match self {
                 Self::Silent | Self::Lines { .. } => {}
-                Self::Screen(screen) => screen.update(record),
+                Self::Screen(screen) => screen.show_record(record),
             }
         }
     }
@@ -111,8 +113,8 @@ mod progress {
     }
 }
 mod cleanup {
-    //! Clears the disk after a trial: in the process that wrote, or in a new one if that was
-    //! killed.
+    //! Clears the disk after a trial: in the process that wrote, or in a new one if that process
+    //! was killed.
 
     use std::time::Duration;
 
@@ -120,14 +122,14 @@ mod cleanup {
 
     use super::preflight::disk::clear_command;
     use crate::cli::{CliError, out};
-    use crate::runner::{EraseTarget, SpareDisk, TrialEvent, TrialHandle};
     use crate::text;
+    use crate::trial_runner::{EraseTarget, InspectedDisk, TrialEvent, TrialHandle};
 
     /// Time limit for a message of the clearing process.
     const CLEAR_TIMEOUT: Duration = Duration::from_secs(120);
 
     /// Ends a trial and makes sure that its disk is cleared; the error is a sentence.
-    pub(super) fn close(
+    pub(super) fn close_and_clear(
         arena: TrialHandle,
         disk: Option<&EraseTarget>,
         show: &mut dyn FnMut(&str),
@@ -136,9 +138,9 @@ mod cleanup {
         let Some(disk) = disk.filter(|_| !cleared) else {
             return Ok(());
         };
-        let left = SpareDisk::inspect(&disk.node).map(|found| found.leftover_mark.is_some());
+        let left = InspectedDisk::inspect(&disk.node).map(|found| found.leftover_mark.is_some());
         match left {
-            // The trial had not taken the disk yet.
+            // The trial failed before it took the disk.
             Ok(false) => return Ok(()),
             Ok(true) => {}
             Err(why) => {
@@ -169,7 +171,7 @@ mod cleanup {
         }
         done.map_err(|why| anyhow!("{why}"))?;
         out::print_notice(&format!(
-            "{} is cleared: trial data was overwritten with zeros",
+            "{} is cleared: its trial data was overwritten with zeros",
             disk.node
         ));
         Ok(())
@@ -177,14 +179,14 @@ mod cleanup {
 
     /// Clears the disk in another process; the error is a sentence.
     fn clear_disk(disk: &EraseTarget, show: &mut dyn FnMut(&str)) -> Result<(), String> {
-        let mut arena = TrialHandle::clear(disk)
+        let mut arena = TrialHandle::start_disk_clear(disk)
             .map_err(|e| format!("cannot start the clearing process: {e}"))?;
         loop {
             match arena.recv(CLEAR_TIMEOUT)? {
                 Some(TrialEvent::Cleared) => return Ok(()),
                 Some(TrialEvent::Failed(why)) => return Err(text::display_safe(why.as_bytes())),
                 Some(news) => show_progress(&news, show),
-                None => return Err("it does not answer".to_owned()),
+                None => return Err("the clearing process does not answer".to_owned()),
             }
         }
     }
@@ -192,7 +194,10 @@ mod cleanup {
     fn show_progress(news: &TrialEvent, show: &mut dyn FnMut(&str)) {
         match news {
             TrialEvent::Clearing(bytes) => {
-                show(&format!("clearing the disk: {}", text::bytes(*bytes)));
+                show(&format!(
+                    "clearing the disk: {}",
+                    text::format_bytes(*bytes)
+                ));
             }
             TrialEvent::Prepared(_)
             | TrialEvent::Ready(_)
@@ -212,14 +217,14 @@ use anyhow::anyhow;
 use super::CliError;
 use super::args::{Trial, TrialFormat};
 use super::out::{self, ExitResult, OutputTarget};
-use crate::output::{Access, OutputOptions};
+use crate::output::{FileAccess, OutputOptions};
 use crate::report::html;
 use crate::text;
 use crate::trial::{TrialRecord, trial_view};
 
 pub(super) fn run(args: &Trial) -> ExitResult {
     if args.clear {
-        cleanup::clear_leftovers(&preflight::disk::order_to_clear(args)?)?;
+        cleanup::clear_leftovers(&preflight::disk::confirm_clear_target(args)?)?;
         return Ok(0);
     }
     if args.record.is_some() && args.record == args.output.output {
@@ -232,18 +237,18 @@ pub(super) fn run(args: &Trial) -> ExitResult {
         .as_deref()
         .map(|path| out::open_destination(path, output_options(args)))
         .transpose()?;
-    let plan = preflight::plan(args)?;
+    let plan = preflight::plan_trial(args)?;
     preflight::ask_consent(&plan, args)?;
     let (record, ended) = trial_loop::run(plan, args.format)?;
-    // The record first, so that a broken terminal cannot lose the result.
+    // The record is saved before the report, so that a broken terminal cannot lose the result.
     let kept = match (kept, args.record.as_deref()) {
         (Some(found), Some(path)) => {
-            let done = found.commit(json(&record).as_bytes());
+            let done = found.commit(record_json(&record).as_bytes());
             done.map(|_| out::print_notice(&format!("saved: {}", display_path(path))))
         }
         (None, _) | (_, None) => Ok(()),
     };
-    delivery.deliver(&document(&record, args.format))?;
+    delivery.deliver(&render_record(&record, args.format))?;
     kept.map_err(anyhow::Error::from)?;
     match ended {
         trial_loop::TrialOutcome::Complete => Ok(0),
@@ -259,22 +264,22 @@ pub(super) fn run(args: &Trial) -> ExitResult {
 
 fn output_options(args: &Trial) -> OutputOptions {
     OutputOptions {
-        access: args.output.output_mode.unwrap_or(Access::Standard),
+        access: args.output.output_mode.unwrap_or(FileAccess::Standard),
         ..OutputOptions::default()
     }
 }
 
-fn document(record: &TrialRecord, format: TrialFormat) -> String {
+fn render_record(record: &TrialRecord, format: TrialFormat) -> String {
     match format {
         TrialFormat::Text => trial_view(record).text(),
         TrialFormat::Markdown => trial_view(record).markdown(),
         TrialFormat::Html => html::trial::render(record),
-        TrialFormat::Json => json(record),
+        TrialFormat::Json => record_json(record),
     }
 }
 
-fn json(record: &TrialRecord) -> String {
-    crate::report::json::pretty(record)
+fn record_json(record: &TrialRecord) -> String {
+    crate::report::json::to_pretty_json(record)
 }
 
 fn refuse<T>(sentence: String) -> Result<T, CliError> {

@@ -1,11 +1,11 @@
-//! Assumptions: facts that the user assumes, as `KEY[@SUBJECT]=VALUE`, and the host as it would
-//! then be.
+//! Assumptions of the form `KEY[@SUBJECT]=VALUE`, and the host as it would be if they were true.
 //!
-//! An assumption edits the recorded answers that contain the fact (`recipes`), and all collectors
-//! run again over them. A fact that is unknown is set directly instead. Every reading that differs,
-//! or comes from an edited answer, is marked; marked facts can neither open an interlock nor unlock
-//! advice that can lose data. Advice that the assumption would unlock is found by a second
-//! evaluation in which the same facts count as observed.
+//! `recipes` edits the recorded answers that contain an assumed fact, and all collectors run again
+//! over the edited answers. An unknown fact is set directly instead.
+//!
+//! Every reading that differs, or comes from an edited answer, is marked as assumed. Marked facts
+//! can neither open an interlock nor unlock advice that can lose data. A second evaluation treats
+//! assumed facts as observed, to name the advice that a real observation would unlock.
 
 mod assumption {
 
@@ -19,37 +19,34 @@ mod assumption {
     }
 }
 mod answer_edits {
-    //! Edits of answers by the source of a fact, by line and by JSON path.
 
     use serde_json::Value as Json;
 
     use crate::facts::Source;
-    use crate::host::{Edit, EditedAnswers, HostError, HostErrorKind};
+    use crate::host::{AnswerEdit, EditedAnswers, HostError, HostErrorKind};
     use crate::session::raw_answer::matches_source;
     use crate::text::json;
 
-    /// Edits the answer that a source names.
-    pub fn edit_answer(
+    pub fn answer_edit(
         source: &Source,
         change: impl Fn(&str) -> String + Send + Sync + 'static,
-    ) -> Edit {
+    ) -> AnswerEdit {
         let source = source.clone();
-        Edit::new(
+        AnswerEdit::new(
             move |question| matches_source(question, &source),
             move |text| Ok(change(text)),
         )
     }
 
-    /// Removes an answer.
-    pub fn remove_answer(path: &'static str, why: &'static str) -> Edit {
+    pub fn answer_removal(path: &'static str, why: &'static str) -> AnswerEdit {
         let source = Source::file(path);
-        Edit::new(
+        AnswerEdit::new(
             move |question| matches_source(question, &source),
             move |_| Err(HostError::new(HostErrorKind::NotCollected, why)),
         )
     }
 
-    /// Whether a value comes from an edited part of these answers.
+    /// True if the recorded lines or the whole answer behind `source` were edited.
     pub fn is_edited(edited: &EditedAnswers, source: &Source) -> bool {
         let line = if let Source::File { line, .. } = source {
             *line
@@ -62,7 +59,7 @@ mod answer_edits {
         })
     }
 
-    /// Replaces lines; `new` gets number and line, and returns `None` to keep it.
+    /// Replaces lines for which `new(number, line)` returns `Some`; numbers start at 1.
     pub fn replace_lines(text: &str, new: impl Fn(u32, &str) -> Option<String>) -> String {
         let lines = (1..).zip(text.split('\n'));
         let lines =
@@ -70,16 +67,23 @@ mod answer_edits {
         lines.collect::<Vec<_>>().join("\n")
     }
 
-    /// Replaces values of the JSON document in a text, by path; elements of a list have its path.
+    /// Replaces scalars in the first JSON object of `text`. `new` gets a path such as `/a/b`; all
+    /// elements of a list have the path of the list.
     pub fn edit_json(text: &str, new: &dyn Fn(&str, &Json) -> Option<Json>) -> String {
-        fn walk(value: &mut Json, path: &str, new: &dyn Fn(&str, &Json) -> Option<Json>) {
+        fn replace_scalars(
+            value: &mut Json,
+            path: &str,
+            new: &dyn Fn(&str, &Json) -> Option<Json>,
+        ) {
             match value {
                 Json::Object(fields) => {
                     for (key, value) in fields {
-                        walk(value, &format!("{path}/{key}"), new);
+                        replace_scalars(value, &format!("{path}/{key}"), new);
                     }
                 }
-                Json::Array(all) => all.iter_mut().for_each(|value| walk(value, path, new)),
+                Json::Array(all) => all
+                    .iter_mut()
+                    .for_each(|value| replace_scalars(value, path, new)),
                 Json::Null | Json::Bool(_) | Json::Number(_) | Json::String(_) => {
                     if let Some(new) = new(path, value) {
                         *value = new;
@@ -87,27 +91,24 @@ mod answer_edits {
                 }
             }
         }
-        let Some((mut document, _)) = json::first_object(text.as_bytes()) else {
+        let Some((mut document, _)) = json::first_json_object(text.as_bytes()) else {
             return text.to_owned();
         };
-        walk(&mut document, "", new);
+        replace_scalars(&mut document, "", new);
         document.to_string()
     }
 }
 mod hypothesis {
-    //! The host under assumptions, read from edited answers. Readings that differ from the real
-    //! ones are marked.
 
     use super::answer_edits::is_edited;
     use super::assumption::Assumption;
     use crate::facts::{FactRow, FactSet, Reading, Source, Subject, Value, catalog};
     use crate::host::EditedAnswers;
 
-    /// Assumptions, and the facts read under them.
     #[derive(Clone, Debug)]
     pub struct Hypothesis {
         pub(super) assumptions: Vec<Assumption>,
-        /// The facts read, as if observed.
+        /// Facts read from the edited answers, without marks.
         pub(super) facts: FactSet,
         edited: EditedAnswers,
     }
@@ -121,9 +122,9 @@ mod hypothesis {
             }
         }
 
-        /// Marks every reading that was edited or differs from the real one: only the assumptions
-        /// can have changed it.
-        pub fn mark(&self, facts: &mut FactSet, real: &FactSet) {
+        /// Marks every reading that came from an edited answer or differs from the real reading.
+        /// Only the assumptions can have caused the difference.
+        pub fn mark_affected_readings(&self, facts: &mut FactSet, real: &FactSet) {
             let follows = |row: &FactRow<'_>| {
                 row.reading.source().is_some_and(|source| {
                     source.is_evidence()
@@ -151,7 +152,7 @@ mod hypothesis {
                 }
             }
             for (subject, fact, reading) in marked {
-                if let Some(key) = catalog::find(fact) {
+                if let Some(key) = catalog::find_by_name(fact) {
                     facts.insert_value(&subject, key, reading);
                 }
             }
@@ -182,11 +183,11 @@ use crate::text;
 use crate::text::suggest::{did_you_mean, suggestion_or_list};
 use crate::version::{Version, is_release};
 
-/// Subjects listed if the user names none and several fit.
+/// Subjects named in an error if several fit and the user named none.
 const MAX_LISTED: usize = 12;
 
-/// Parses assumptions about a host with these facts; the error lists all mistakes at once.
-pub fn parse(texts: &[String], read: &FactSet) -> Result<Vec<Assumption>, Vec<String>> {
+/// Returns every mistake at once if any text is wrong.
+pub fn parse_assumptions(texts: &[String], read: &FactSet) -> Result<Vec<Assumption>, Vec<String>> {
     let (mut found, mut mistakes): (Vec<Assumption>, Vec<String>) = (Vec::new(), Vec::new());
     for text in texts {
         match parse_one(text, read) {
@@ -204,7 +205,7 @@ pub fn parse(texts: &[String], read: &FactSet) -> Result<Vec<Assumption>, Vec<St
             Err(mistake) => mistakes.push(mistake),
         }
     }
-    mistakes.extend(objections(&found, read));
+    mistakes.extend(collect_refusals(&found, read));
     if mistakes.is_empty() {
         Ok(found)
     } else {
@@ -212,15 +213,15 @@ pub fn parse(texts: &[String], read: &FactSet) -> Result<Vec<Assumption>, Vec<St
     }
 }
 
-/// Parses one assumption from its parts: subject, fact, and the value as typed.
-/// [`Session::suppose`] checks whether it is possible.
-pub fn from_parts(
+/// Parses an assumption from separate parts. The evaluation checks later whether walwise can edit
+/// the answers for it.
+pub fn assumption_from_parts(
     subject: &Subject,
     fact: &str,
     value: &str,
     read: &FactSet,
 ) -> Result<Assumption, String> {
-    let key = fact_named(fact)?;
+    let key = find_assumable_fact(fact)?;
     if !possible_subjects(key, read).contains(subject) {
         return Err(format!("{subject} has no {fact}"));
     }
@@ -235,12 +236,13 @@ fn parse_one(given: &str, read: &FactSet) -> Result<Assumption, String> {
     let shown = text::display_safe(given.as_bytes());
     let name = given.split(['@', '=']).next().unwrap_or_default();
     let rest = given.strip_prefix(name).unwrap_or_default();
-    let key = fact_named(name)?;
+    let key = find_assumable_fact(name)?;
     let (subject, value) = match rest.strip_prefix('@') {
         Some(rest) => split_subject(rest, key, read)?,
-        None => (only_subject(key, read)?, rest.strip_prefix('=')),
+        None => (find_sole_subject(key, read)?, rest.strip_prefix('=')),
     };
-    let value = value.ok_or_else(|| format!("`{shown}` has no value: KEY[@SUBJECT]=VALUE"))?;
+    let value =
+        value.ok_or_else(|| format!("`{shown}` has no value; write KEY[@SUBJECT]=VALUE"))?;
     Ok(Assumption {
         subject,
         key,
@@ -248,10 +250,10 @@ fn parse_one(given: &str, read: &FactSet) -> Result<Assumption, String> {
     })
 }
 
-/// The fact with this name, if it can be assumed.
-fn fact_named(name: &str) -> Result<&'static KeyInfo, String> {
-    let Some(key) = catalog::find(name) else {
-        let help = did_you_mean(name, catalog::all().map(|info| info.name));
+/// Rejects unknown facts and derived facts.
+fn find_assumable_fact(name: &str) -> Result<&'static KeyInfo, String> {
+    let Some(key) = catalog::find_by_name(name) else {
+        let help = did_you_mean(name, catalog::all_keys().map(|info| info.name));
         let help = help.unwrap_or_else(|| "`walwise facts --list` lists all".to_owned());
         return Err(format!(
             "no fact `{}`; {help}",
@@ -267,7 +269,7 @@ fn fact_named(name: &str) -> Result<&'static KeyInfo, String> {
     Ok(key)
 }
 
-/// The named subject, and the value after it. A subject may contain `=`.
+/// Splits `SUBJECT=VALUE`. A subject's name may itself contain `=`, so every `=` is tried.
 fn split_subject<'t>(
     rest: &'t str,
     key: &KeyInfo,
@@ -303,8 +305,8 @@ fn split_subject<'t>(
     ))
 }
 
-/// The host, or the only subject with such a fact.
-fn only_subject(key: &KeyInfo, read: &FactSet) -> Result<Subject, String> {
+/// Finds the only subject that can have the fact, for an assumption without a subject.
+fn find_sole_subject(key: &KeyInfo, read: &FactSet) -> Result<Subject, String> {
     match possible_subjects(key, read).as_slice() {
         [one] => Ok(one.clone()),
         [] => Err(format!(
@@ -314,20 +316,20 @@ fn only_subject(key: &KeyInfo, read: &FactSet) -> Result<Subject, String> {
         several => {
             let all = list_subjects(several, &format!("{}@", key.name));
             Err(format!(
-                "{} belongs to a {}; there are several; {all}",
+                "{} belongs to a {}, and there are several; name {all}",
                 key.name, key.scope
             ))
         }
     }
 }
 
-/// The subjects here that can have a fact.
+/// All subjects of the fact's scope, except those that are known to lack the fact.
 fn possible_subjects(key: &KeyInfo, read: &FactSet) -> Vec<Subject> {
     if key.scope == Scope::Host {
         return vec![Subject::host()];
     }
-    read.subjects(key.scope)
-        .filter(|subject| !read.lacks_fact(subject, key))
+    read.subjects_of_scope(key.scope)
+        .filter(|subject| !read.is_fact_of_other_area(subject, key))
         .cloned()
         .collect()
 }
@@ -343,7 +345,6 @@ fn list_subjects(subjects: &[Subject], before: &str) -> String {
     format!("one of: {}", text::names_and_count(&names, MAX_LISTED))
 }
 
-/// The subject as written after `@`.
 fn short_name(subject: &Subject) -> &str {
     if subject.scope() == Scope::Host {
         "host"
@@ -352,7 +353,6 @@ fn short_name(subject: &Subject) -> &str {
     }
 }
 
-/// Parses a value of the fact's type.
 fn parse_value(key: &KeyInfo, given: &str) -> Result<Value, String> {
     let given = given.trim();
     let wrong = || {
@@ -384,7 +384,7 @@ fn parse_value(key: &KeyInfo, given: &str) -> Result<Value, String> {
             if !words.contains(&given) {
                 let shown = text::display_safe(given.as_bytes());
                 let help = suggestion_or_list(&shown, words.iter().copied()).unwrap_or_default();
-                return Err(format!("{} is never `{shown}`; {help}", key.name));
+                return Err(format!("{} cannot be `{shown}`; {help}", key.name));
             }
             Some(Value::Text(given.to_owned()))
         }
@@ -401,10 +401,13 @@ fn parse_value(key: &KeyInfo, given: &str) -> Result<Value, String> {
             let words: Vec<String> = words
                 .map(|word| text::display_safe(word.as_bytes()))
                 .collect();
-            if let Some(other) = words.iter().find(|word| !catalog::allows(key, word)) {
-                let all = key.kind.choices().unwrap_or_default();
+            if let Some(other) = words
+                .iter()
+                .find(|word| !catalog::choice_allows_word(key, word))
+            {
+                let all = key.kind.allowed_words().unwrap_or_default();
                 let help = suggestion_or_list(other, all.iter().copied()).unwrap_or_default();
-                return Err(format!("{} never holds `{other}`; {help}", key.name));
+                return Err(format!("{} cannot contain `{other}`; {help}", key.name));
             }
             Some(Value::List(words))
         }
@@ -412,7 +415,7 @@ fn parse_value(key: &KeyInfo, given: &str) -> Result<Value, String> {
     value.ok_or_else(wrong)
 }
 
-/// Bytes, with or without a binary unit: `16 MiB`, `16M`, `16777216`.
+/// Accepts a plain number of bytes or binary units: `16777216`, `16M`, `16 MiB`.
 fn parse_bytes(given: &str) -> Option<u64> {
     let digits = given.bytes().take_while(u8::is_ascii_digit).count();
     let (number, unit) = given.split_at_checked(digits)?;
@@ -428,21 +431,26 @@ fn parse_bytes(given: &str) -> Option<u64> {
     number.checked_mul(1024_u64.checked_pow(power)?)
 }
 
-/// Refusals: the fact is known, and no recipe can change it.
-fn objections(all: &[Assumption], read: &FactSet) -> Vec<String> {
-    let lacks_recipe =
-        |one: &&Assumption| differs(one, read) && recipes::edits(one, all, read).is_none();
+/// Refuses a known fact that no recipe can change, and an unknown mount option.
+fn collect_refusals(all: &[Assumption], read: &FactSet) -> Vec<String> {
+    let lacks_recipe = |one: &&Assumption| {
+        differs_from_known(one, read) && recipes::edits_for_assumption(one, all, read).is_none()
+    };
     let refused = all
         .iter()
         .filter(lacks_recipe)
-        .map(|one| refusal(one, read));
+        .map(|one| refusal_message(one, read));
     refused
-        .chain(all.iter().filter_map(|one| unknown_option(one, read)))
+        .chain(
+            all.iter()
+                .filter_map(|one| unknown_option_refusal(one, read)),
+        )
         .collect()
 }
 
-/// Refuses an unknown mount option: without a table row it would count as harmless.
-fn unknown_option(one: &Assumption, read: &FactSet) -> Option<String> {
+/// Refuses a mount option that the compatibility table lacks: rules would treat such an option as
+/// harmless.
+fn unknown_option_refusal(one: &Assumption, read: &FactSet) -> Option<String> {
     let Assumption {
         subject,
         key,
@@ -460,22 +468,22 @@ fn unknown_option(one: &Assumption, read: &FactSet) -> Option<String> {
         .filter(|_| of_mount.contains(&key.name))?;
     let unknown = words
         .iter()
-        .find(|word| !now.contains(word) && !compat::is_listed(&fstype, word))?;
+        .find(|word| !now.contains(word) && !compat::is_option_listed(&fstype, word))?;
     Some(format!(
-        "{} of {subject} never holds `{unknown}`: {fstype} has no such option",
+        "{} of {subject} cannot contain `{unknown}`: {fstype} has no such option",
         key.name
     ))
 }
 
-/// Whether the fact is known with another value.
-fn differs(one: &Assumption, read: &FactSet) -> bool {
+/// Whether the fact is known and has another value than the assumed one.
+fn differs_from_known(one: &Assumption, read: &FactSet) -> bool {
     read.reading(&one.subject, one.key.id)
         .value()
         .is_some_and(|now| *now != one.value)
 }
 
-/// The refusal of an assumption, with facts from the same answer that can be assumed instead.
-fn refusal(one: &Assumption, read: &FactSet) -> String {
+/// Formats the refusal, and suggests facts from the same answer that can be assumed instead.
+fn refusal_message(one: &Assumption, read: &FactSet) -> String {
     let Assumption {
         subject,
         key,
@@ -493,15 +501,15 @@ fn refusal(one: &Assumption, read: &FactSet) -> String {
         };
         let other = Assumption {
             subject: subject.clone(),
-            key: catalog::find(other.name).unwrap_or(key),
+            key: catalog::find_by_name(other.name).unwrap_or(key),
             value: value.clone(),
         };
         other.key.name != key.name
             && area(other.key) == area(key)
             && Some(from) == source
-            && recipes::edits(&other, &[], read).is_some()
+            && recipes::edits_for_assumption(&other, &[], read).is_some()
     };
-    let others: Vec<String> = catalog::all()
+    let others: Vec<String> = catalog::all_keys()
         .filter(can_be)
         .map(|other| other.name.to_owned())
         .collect();
@@ -514,26 +522,27 @@ fn refusal(one: &Assumption, read: &FactSet) -> String {
     };
     let shown = key.format_value(value);
     format!(
-        "walwise cannot assume {} = {shown} of {subject}; {instead}",
+        "walwise cannot assume {} = {shown} for {subject}; {instead}",
         key.name
     )
 }
 
 impl Session {
-    /// Reads the host again under the assumptions, from the earlier answers of `host`.
-    pub fn suppose(
+    /// Runs all collectors again over the recorded answers of `host`, edited by the assumptions.
+    pub fn evaluate_assumptions(
         &self,
         all: &[Assumption],
         host: &dyn Host,
         request: &Request,
     ) -> Result<Hypothesis, Vec<String>> {
-        let refused = objections(all, &self.facts);
+        let refused = collect_refusals(all, &self.facts);
         if !refused.is_empty() {
             return Err(refused);
         }
         let (mut stated, mut edits) = (FactSet::default(), Vec::new());
         for one in all {
-            // No recorded answer names the vendor of another kernel, so it is set directly.
+            // No recorded answer contains the vendor of a kernel that is not running, so the vendor
+            // is set directly.
             if !self.facts.reading(&one.subject, one.key.id).is_known()
                 || one.key.name == kernel::VENDOR.name()
             {
@@ -542,7 +551,7 @@ impl Session {
                         id: "assumed".to_owned(),
                     }
                 } else {
-                    Source::call("assumed")
+                    Source::system_call("assumed")
                 };
                 stated.assume(
                     &one.subject,
@@ -550,14 +559,18 @@ impl Session {
                     Reading::known(one.value.clone(), seen),
                 );
             }
-            if differs(one, &self.facts) {
-                edits.extend(recipes::edits(one, all, &self.facts).into_iter().flatten());
+            if differs_from_known(one, &self.facts) {
+                edits.extend(
+                    recipes::edits_for_assumption(one, all, &self.facts)
+                        .into_iter()
+                        .flatten(),
+                );
             }
         }
         let host = EditedHost::new(host, edits);
-        let read = collect::run_with_assumed(stated, &host, request, &mut |_, _| {});
+        let read = collect::run_with_assumed_facts(stated, &host, request, &mut |_, _| {});
         let is_not_read = |one: &&Assumption| {
-            differs(one, &read) || {
+            differs_from_known(one, &read) || {
                 let reading = |facts: &FactSet| facts.reading(&one.subject, one.key.id).is_known();
                 reading(&self.facts) && !reading(&read)
             }
@@ -565,7 +578,7 @@ impl Session {
         let refused: Vec<String> = all
             .iter()
             .filter(is_not_read)
-            .map(|one| refusal(one, &self.facts))
+            .map(|one| refusal_message(one, &self.facts))
             .collect();
         if refused.is_empty() {
             Ok(Hypothesis::new(
@@ -584,19 +597,19 @@ impl Session {
             facts: hypothesis.facts.clone(),
             ..self.clone()
         };
-        hypothesis.mark(&mut supposed.facts, &self.facts);
+        hypothesis.mark_affected_readings(&mut supposed.facts, &self.facts);
         supposed.hypothesis = Some((hypothesis.clone(), self.conclusions().0));
         supposed
     }
 
-    /// What the assumptions would change in this report of the real host.
+    /// Returns the report under the assumptions, and its differences from the `real` report.
     pub fn what_if(
         &self,
         real: &report::Report,
         hypothesis: &Hypothesis,
     ) -> (report::Report, report::WhatIf) {
         let supposed = self.with_hypothesis(hypothesis).report();
-        // As if observed and measured on this host, only to name the advice that would be offered.
+        // Treats the assumptions as observed, to name advice that a real observation would unlock.
         let pretended = Self {
             facts: hypothesis.facts.clone(),
             live: true,

@@ -1,42 +1,39 @@
-//! The measurement of a target, derived from its facts: where, on which disks, with the flags of
-//! which server.
+//! Plans the measurement of a target from its facts: the directory, the disks, and the open flags
+//! of the server.
 
 use std::path::PathBuf;
 
-use crate::facts::catalog::device::Cache;
+use crate::facts::catalog::device::CacheVolatility;
 use crate::facts::catalog::target::{self, TargetKind};
 use crate::facts::{FactSet, Reading, Scope, Subject};
 use crate::measure::{Measurement, Method, WalFlushMethod, WhenMeasured, Workload};
-use crate::probes::{ProbeOptions, ProbePlan, ProbeRequest, Refusal, plan};
+use crate::probes::{ProbeOptions, ProbePlan, ProbeRequest, Refusal, plan_probe};
 
-/// Which rows to measure.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum RowSelection {
-    /// Those for advice: the server's methods, and unflushed writes.
+    /// The server's sync methods and unflushed writes, as the rules need them.
     Deciding,
-    /// Also those of `pg_test_fsync` and O_DIRECT, marked as such.
+    /// Additionally all methods of `pg_test_fsync`, and O_DIRECT.
     All,
-    /// The server's methods with 1, 2, 4 and 8 pages per commit, each also paced; and unflushed
+    /// The server's methods with 1, 2, 4 and 8 pages per commit, each also paced, and unflushed
     /// writes.
     Sizes,
-    /// Only workloads.
     Nothing,
 }
 
 #[derive(Clone, Debug)]
 pub struct MeasurementOptions {
-    /// The user's directory for scratch files.
+    /// Directory for scratch files that the user named.
     pub scratch: Option<PathBuf>,
-    /// Time limit in seconds.
     pub seconds: f64,
     pub rows: RowSelection,
-    /// Further workloads, each with the same time limit.
+    /// Workloads to measure, each with the same time limit as the rows.
     pub workloads: Vec<Workload>,
     pub probe: ProbeOptions,
 }
 
 impl MeasurementOptions {
-    /// The rows for advice, with a time limit in seconds.
+    /// Selects the rows that rules need, with a time limit in seconds.
     pub fn new(seconds: f64) -> Self {
         Self {
             scratch: None,
@@ -48,7 +45,7 @@ impl MeasurementOptions {
     }
 }
 
-/// Plans the measurement of a target without writing anything. `facts` include conclusions.
+/// Plans a measurement without writing anything. `facts` must include the conclusions.
 pub fn probe_plan(
     facts: &FactSet,
     subject: &Subject,
@@ -57,7 +54,7 @@ pub fn probe_plan(
     let mut request = ProbeRequest::from_facts(subject, facts);
     request.scratch.clone_from(&options.scratch);
     request.seconds = options.seconds;
-    request.seed = seed();
+    request.seed = random_seed();
     request.workloads.clone_from(&options.workloads);
     request.options = options.probe;
     match options.rows {
@@ -65,17 +62,17 @@ pub fn probe_plan(
         RowSelection::Sizes => (request.pages, request.all_paced) = (vec![1, 2, 4, 8], true),
         RowSelection::Nothing => request.pages.clear(),
     }
-    // An InnoDB transaction waits for more than its redo log. Both together stay within the time
-    // limit.
+    // An InnoDB transaction waits for more than its redo log, so a transaction is measured too.
+    // Half of the time limit goes to each part.
     let is_whole = options.workloads.is_empty() && options.rows != RowSelection::Nothing;
     if request.server.is_redo() && is_whole {
         request.workloads.push(Workload::Transaction);
         request.seconds /= 2.0;
     }
-    // The cost of a flush matters only where flushes could be omitted.
+    // The cost of a flush matters only where a protected cache allows leaving flushes out.
     let protected = facts
         .value(subject, &target::CACHE)
-        .is_some_and(Cache::is_protected);
+        .is_some_and(CacheVolatility::is_protected);
     if protected || options.rows == RowSelection::All {
         request
             .extra
@@ -86,15 +83,14 @@ pub fn probe_plan(
             .extra
             .extend(Method::extra_methods(WhenMeasured::AllRows));
     }
-    plan(&request)
+    plan_probe(&request)
 }
 
-/// `wal_sync_method` in force in the cluster of a target.
 pub fn method_in_force(facts: &FactSet, subject: &Subject) -> WalFlushMethod {
-    let Some(cluster) = facts.resolve(subject, Scope::Cluster) else {
+    let Some(cluster) = facts.subject_in_scope(subject, Scope::Cluster) else {
         return WalFlushMethod::Default;
     };
-    match facts.database(&cluster).wal_method {
+    match facts.database_profile(&cluster).wal_method {
         Some(key) => facts
             .value(&cluster, key)
             .map_or(WalFlushMethod::Unknown, WalFlushMethod::Is),
@@ -102,14 +98,16 @@ pub fn method_in_force(facts: &FactSet, subject: &Subject) -> WalFlushMethod {
     }
 }
 
-/// Adds the measurement as facts.
-pub(super) fn add_facts(measurement: &Measurement, subject: &Subject, facts: &mut FactSet) {
+pub(super) fn add_measurement_facts(
+    measurement: &Measurement,
+    subject: &Subject,
+    facts: &mut FactSet,
+) {
     let in_force = method_in_force(facts, subject);
-    crate::measure::insert_facts(measurement, subject, in_force, facts);
+    crate::measure::insert_probe_facts(measurement, subject, in_force, facts);
 }
 
-/// The targets that can be measured: existing directories, those with WAL or redo log first, since
-/// commits wait for them.
+/// Lists existing directories; those with WAL or redo log come first, since commits wait for them.
 pub fn measurable_targets(facts: &FactSet) -> Vec<Subject> {
     let exists = |t: &&Subject| {
         facts
@@ -122,7 +120,7 @@ pub fn measurable_targets(facts: &FactSet) -> Vec<Subject> {
             .is_some_and(|roles| roles.iter().any(|role| role.is_wal() || role.is_redo()))
     };
     let mut targets: Vec<Subject> = facts
-        .subjects(Scope::Target)
+        .subjects_of_scope(Scope::Target)
         .filter(exists)
         .cloned()
         .collect();
@@ -130,32 +128,32 @@ pub fn measurable_targets(facts: &FactSet) -> Vec<Subject> {
     targets
 }
 
-/// Why a target cannot be read, and so not be measured.
-pub fn unreadable_target(facts: &FactSet) -> Option<String> {
-    facts
-        .subjects(Scope::Target)
-        .find_map(|subject| match facts.get(subject, &target::KIND) {
+/// The reason why the first unreadable target cannot be measured.
+pub fn unreadable_target_reason(facts: &FactSet) -> Option<String> {
+    facts.subjects_of_scope(Scope::Target).find_map(|subject| {
+        match facts.get(subject, &target::KIND) {
             Reading::Unknown { detail, .. } => Some(detail),
             Reading::Known { .. } => None,
-        })
+        }
+    })
 }
 
-/// The instruction for a directory that does not exist yet, if a target is one.
-pub fn missing_directory(facts: &FactSet) -> Option<String> {
+/// An error message for the first target whose directory does not exist yet.
+pub fn missing_directory_message(facts: &FactSet) -> Option<String> {
     let created = |subject: &&Subject| {
         facts
             .value(subject, &target::KIND)
-            .is_some_and(TargetKind::is_created)
+            .is_some_and(TargetKind::is_to_be_created)
     };
-    let subject = facts.subjects(Scope::Target).find(created)?;
+    let subject = facts.subjects_of_scope(Scope::Target).find(created)?;
     Some(format!(
         "{} does not exist yet; create it, or check its parent directory",
         subject.name()
     ))
 }
 
-/// A different order in every run, so that no method is favoured.
-fn seed() -> u64 {
+/// Shuffles the methods differently in every run, so that no method is favoured by its position.
+fn random_seed() -> u64 {
     let nanoseconds = jiff::Timestamp::now().as_nanosecond();
     u64::try_from(nanoseconds.unsigned_abs() & u128::from(u64::MAX)).unwrap_or(1)
 }
@@ -164,26 +162,30 @@ fn seed() -> u64 {
 mod tests {
     use super::*;
     use crate::facts::Source;
-    use crate::facts::catalog::target::Role;
+    use crate::facts::catalog::target::DirectoryRole;
 
     #[test]
     fn wal_is_measured_before_data_and_what_is_not_there_never() {
         let mut facts = FactSet::default();
-        let mut put = |path: &str, kind: TargetKind, roles: &[Role]| {
+        let mut put = |path: &str, kind: TargetKind, roles: &[DirectoryRole]| {
             let target = Subject::target(path);
-            facts.insert_known(&target, &target::KIND, kind, Source::call("test"));
+            facts.insert_known(&target, &target::KIND, kind, Source::system_call("test"));
             facts.insert_known(
                 &target,
                 &target::ROLES,
                 roles.to_vec(),
-                Source::call("test"),
+                Source::system_call("test"),
             );
         };
-        put("/data", TargetKind::Directory, &[Role::Data]);
-        put("/new", TargetKind::Created, &[Role::Wal]);
+        put("/data", TargetKind::Directory, &[DirectoryRole::Data]);
+        put("/new", TargetKind::Created, &[DirectoryRole::Wal]);
         put("/unused", TargetKind::Directory, &[]);
-        put("/wal", TargetKind::Directory, &[Role::Wal]);
-        put("/x", TargetKind::Directory, &[Role::Data, Role::Wal]);
+        put("/wal", TargetKind::Directory, &[DirectoryRole::Wal]);
+        put(
+            "/x",
+            TargetKind::Directory,
+            &[DirectoryRole::Data, DirectoryRole::Wal],
+        );
         let names: Vec<_> = measurable_targets(&facts)
             .iter()
             .map(|target| target.name().to_owned())

@@ -1,24 +1,30 @@
-//! No output may depend on the wording of a note: with every sentence replaced by `x`, everything
-//! except the notes themselves stays the same. Every format is covered without naming it here.
+//! Checks that no output depends on the wording of a note.
+//!
+//! With every note's sentence replaced by `x`, all formats must stay the same except for the notes
+//! themselves.
 
 use super::Session;
 use crate::facts::Note;
 use crate::facts::note::muted;
 use crate::report::difference::ReportSnapshot;
 use crate::report::exit::{self, FailCondition};
-use crate::report::{Format, Report, conf, embedded_json, sample};
+use crate::report::{Format, Report, report_reader, sample_reports, server_conf};
 use crate::rules::{Level, RuleSet};
 
-/// Reports with every kind of note: with steps, without steps, of a free disk, and one that the
-/// whole pipeline made from facts.
+/// Reports with every kind of note: with steps, without steps, of a free disk, and one judged from
+/// facts.
 fn reports() -> Vec<Report> {
-    let mut judged = Session::new(sample::at_risk().facts, RuleSet::builtin(), true);
+    let mut judged = Session::new(sample_reports::at_risk().facts, RuleSet::builtin(), true);
     for note in Note::every() {
         judged.facts.add_note(note);
     }
-    let mut settled = sample::at_risk();
+    let mut settled = sample_reports::at_risk();
     settled.plans.clear();
-    let mut reports = vec![sample::at_risk(), settled, sample::free_disk()];
+    let mut reports = vec![
+        sample_reports::at_risk(),
+        settled,
+        sample_reports::free_disk(),
+    ];
     for report in &mut reports {
         report.warnings.extend(Note::every());
     }
@@ -26,17 +32,17 @@ fn reports() -> Vec<Report> {
     reports
 }
 
-/// A document, split into its notes and the rest.
 struct DocumentText {
     rest: String,
-    /// Its notes as words, or as whole sentences where the document keeps them whole.
+    /// Notes in the document, as single words or, where the format keeps a note in one piece, as
+    /// sentences.
     shown_notes: Vec<String>,
-    /// The notes as expected, in the same form.
+    /// The report's notes in the form of `shown_notes`.
     expected: Vec<String>,
     count: usize,
 }
 
-/// The words of a text without Markdown escapes and markup.
+/// Drops the backslashes, backticks and dashes of Markdown.
 fn plain_words(text: &str) -> Vec<String> {
     let word = |word: &str| word.replace(['\\', '`'], "");
     text.split_whitespace()
@@ -45,8 +51,8 @@ fn plain_words(text: &str) -> Vec<String> {
         .collect()
 }
 
-/// Splits a document that shows all notes in a JSON array, all under a heading, or some as
-/// comments.
+/// Splits off the notes: from a JSON array, from the section "About this run", or from comments
+/// that start with `#`.
 fn split_document(document: &str, notes: &[Note]) -> DocumentText {
     let sentences: Vec<String> = notes.iter().map(Note::to_string).collect();
     let count = notes.len();
@@ -107,19 +113,19 @@ fn split_document(document: &str, notes: &[Note]) -> DocumentText {
     }
 }
 
-/// Precedes each note in the summary of an HTML page.
+/// HTML before each note in the summary at the top of the page.
 const ROW: &str = "<dt><span class=\"dim\">Note</span></dt><dd>";
 
-/// Splits an HTML page, which lists all notes under a heading and again in the embedded report.
+/// An HTML page lists all notes under a heading and again in the embedded JSON report.
 fn split_html(document: &str, sentences: &[String]) -> DocumentText {
     let count = sentences.len();
-    let (page, inside) = document.split_once(embedded_json::BEGIN_TAG).unwrap();
-    let (inside, end) = inside.split_once(embedded_json::END_TAG).unwrap();
+    let (page, inside) = document.split_once(report_reader::BEGIN_TAG).unwrap();
+    let (inside, end) = inside.split_once(report_reader::END_TAG).unwrap();
     let mut report: serde_json::Value = serde_json::from_str(inside).unwrap();
     let listed: Vec<String> =
         serde_json::from_value(report.as_object_mut().unwrap().remove("warnings").unwrap())
             .unwrap();
-    // The summary at the top lists each note once more.
+    // Drops the notes of the summary, so that they are not counted twice.
     let glance = page.split(ROW).enumerate();
     let behind = |(at, piece): (usize, &str)| match at {
         0 => piece.to_owned(),
@@ -161,7 +167,7 @@ fn split_html(document: &str, sentences: &[String]) -> DocumentText {
 
 type Render<'a> = &'a dyn Fn(&Report) -> Result<String, String>;
 
-/// The number of notes that a format shows; an error if anything else changes with their wording.
+/// Counts the notes in a document. The error shows what else changed with the wording of the notes.
 fn notes_shown(report: &Report, render: Render<'_>) -> Result<usize, String> {
     let look = || {
         let document = render(report).unwrap_or_else(|why| why);
@@ -177,7 +183,7 @@ fn notes_shown(report: &Report, render: Render<'_>) -> Result<usize, String> {
             Err(format!("{told:#?} instead of {expected:#?}"))
         }
     };
-    let (with, without) = (look()?, muted::with_muted(look)?);
+    let (with, without) = (look()?, muted::with_muted_notes(look)?);
     if with == without {
         return Ok(with.1);
     }
@@ -241,17 +247,17 @@ fn what_goes_by_the_sentence_of_a_note_is_found() {
         } else {
             ""
         };
-        Ok(conf::render(report) + line)
+        Ok(server_conf::render(report) + line)
     };
     let hides = |report: &Report| {
-        let lines = conf::render(report);
+        let lines = server_conf::render(report);
         Ok(if has(report, "not measured") {
             lines
         } else {
             lines.replace("# x\n", "")
         })
     };
-    let tells = |report: &Report| Ok(conf::render(report));
+    let tells = |report: &Report| Ok(server_conf::render(report));
     assert!(notes_shown(report, &tells).is_ok_and(|count| count > 0));
     assert!(notes_shown(report, &acts).is_err(), "a line more");
     assert!(notes_shown(report, &hides).is_err(), "a note less");
@@ -274,11 +280,11 @@ fn nor_does_an_exit_code_or_a_comparison() {
             }
             (codes, ReportSnapshot::from_report(&report))
         };
-        assert_eq!(look(), muted::with_muted(look));
+        assert_eq!(look(), muted::with_muted_notes(look));
     }
 }
 
-/// The whole pipeline from facts on, notes included.
+/// Rule evaluation and verdicts must not depend on the wording of notes either.
 #[test]
 fn nor_does_anything_on_the_way_to_a_report() {
     let look = || {
@@ -292,7 +298,7 @@ fn nor_does_anything_on_the_way_to_a_report() {
             told.len(),
         )
     };
-    let (with, without) = (look(), muted::with_muted(look));
+    let (with, without) = (look(), muted::with_muted_notes(look));
     assert_eq!(with, without);
     assert!(with.1 >= Note::every().len() && !with.0.findings.is_empty());
 }

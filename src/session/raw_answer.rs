@@ -1,4 +1,4 @@
-//! The raw answer behind a fact: what the host returned for the query that the source names.
+//! The host's recorded answer behind a fact.
 //!
 //! Secrets need no handling here: the host already reduced its answers to allow-listed keys.
 
@@ -9,12 +9,12 @@ use crate::host::{CachingHost, Host, Question, path_bytes};
 use crate::text::display_safe;
 
 const MAX_LINES: usize = 8;
-/// In characters.
+/// The longest line that is shown, in characters.
 const MAX_LINE_LENGTH: usize = 400;
 
-/// The lines that a value was read from, display-safe; empty if the source has none. Of a long
-/// answer: the lines with the value, else the first ones.
-pub fn raw_answer<H: Deref<Target: Host> + Sync>(
+/// Returns the lines behind a value, display-safe; empty if the answer was not recorded. A long
+/// answer is cut to the lines that contain the value, else to its first lines.
+pub fn raw_answer_lines<H: Deref<Target: Host> + Sync>(
     machine: &CachingHost<H>,
     source: &Source,
     value: &str,
@@ -31,7 +31,8 @@ pub fn raw_answer<H: Deref<Target: Host> + Sync>(
         .split(|byte| matches!(byte, b'\n' | 0))
         .filter(|line| !line.is_empty())
         .collect();
-    // Line numbers of a configuration refer to the file, of which the answer has only the keys.
+    // Line numbers of a configuration file count all its lines, but the recorded answer holds only
+    // allow-listed keys.
     let line = line
         .filter(|_| matches!(question.inner(), Question::Read(_)))
         .and_then(|line| line.checked_sub(1));
@@ -66,7 +67,6 @@ fn display_line(line: &[u8]) -> String {
         .collect()
 }
 
-/// Whether the source names this query.
 pub fn matches_source(question: &Question, source: &Source) -> bool {
     match (question.inner(), source) {
         (
@@ -97,7 +97,6 @@ mod tests {
     use crate::host::{HostError, HostErrorKind};
     use std::path::PathBuf;
 
-    /// A host with one long file and one short one.
     struct Small;
 
     impl Host for Small {
@@ -118,7 +117,7 @@ mod tests {
     #[test]
     fn the_lines_of_the_source_are_shown_as_they_were_answered() {
         let machine = CachingHost::new(&Small as &(dyn Host + Sync));
-        let of = |source: &Source, value: &str| raw_answer(&machine, source, value);
+        let of = |source: &Source, value: &str| raw_answer_lines(&machine, source, value);
         let [cache, mounts] = ["/sys/cache", "/proc/mounts"].map(PathBuf::from);
         assert!(
             of(&Source::file("/sys/cache"), "write back").is_empty(),
@@ -137,7 +136,7 @@ mod tests {
             "{telling:?}"
         );
         assert!(telling[0].chars().all(|c| !c.is_control()), "{telling:?}");
-        assert!(of(&Source::line("/proc/mounts", 3), "anything")[0].starts_with("line 3 of"));
+        assert!(of(&Source::file_line("/proc/mounts", 3), "anything")[0].starts_with("line 3 of"));
         let first = of(&Source::file("/proc/mounts"), "not in it");
         assert_eq!(
             (first.len(), first[MAX_LINES].as_str()),

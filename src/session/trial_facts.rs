@@ -1,8 +1,7 @@
-//! Trial records as facts of the targets on the tested stack, and as notes.
+//! Turns trial records into facts and notes of the targets on the tested stack.
 //!
-//! A trial counts only where it was made: on this disk (serial number or WWN) with the same
-//! firmware, kernel and options, read live. Any other trial, and one without a settled result, is
-//! only reported.
+//! A trial counts only on a live host with the tested disk (serial number or WWN), firmware, kernel
+//! and options. Other trials, and trials without a settled result, only produce notes.
 
 use crate::drill::StackFingerprint;
 use crate::facts::catalog::postgres::WalSyncMethod;
@@ -11,21 +10,21 @@ use crate::facts::catalog::trial::{self, TrialBasis, TrialFilesystem};
 use crate::facts::catalog::{device, mount};
 use crate::facts::note::TrialNote;
 use crate::facts::{FactSet, FactValue, Key, Reading, Scope, Source, Subject, UnknownReason};
-use crate::trial::{Candidate, Certificate, ExtentKind, TrialAnswer, TrialRecord, summary};
+use crate::trial::{Candidate, ExtentKind, LoopFidelity, TrialAnswer, TrialRecord, summary_text};
 
-/// Smaller gains, as a factor, do not justify another method.
+/// Minimum speed ratio that justifies another sync method.
 const MIN_GAIN_FACTOR: f64 = 1.05;
 
-/// Adds the records; `live`: the facts are of this host. Of several records for one disk, the last
-/// one with an answer counts.
-pub fn add_facts(records: &[(String, TrialRecord)], live: bool, facts: &mut FactSet) {
+/// Adds facts and notes of all records. If several records concern one disk, the last record with
+/// an answer counts.
+pub fn add_trial_facts(records: &[(String, TrialRecord)], live: bool, facts: &mut FactSet) {
     if records.is_empty() {
         return;
     }
     let of_kind = |fits: fn(TargetKind) -> bool| -> Vec<Subject> {
         let is_such = |of: &&Subject| facts.value(of, &target::KIND).is_some_and(fits);
         facts
-            .subjects(Scope::Target)
+            .subjects_of_scope(Scope::Target)
             .filter(is_such)
             .cloned()
             .collect()
@@ -37,18 +36,18 @@ pub fn add_facts(records: &[(String, TrialRecord)], live: bool, facts: &mut Fact
     let mut records: Vec<&(String, TrialRecord)> = records.iter().collect();
     records.sort_by(|(_, a), (_, b)| a.started.cmp(&b.started));
     for (file, record) in records {
-        let stack = fingerprint(record);
+        let stack = stack_fingerprint(record);
         let mut here = None;
         let mut elsewhere = None;
-        // A loop file was in a directory; a disk was free.
+        // A trial in a loop file ran in a directory; a trial on a disk needed the whole free disk.
         let targets = match record.extent {
             ExtentKind::Loop => &directories,
             ExtentKind::Disk => &disks,
         };
         for target in targets {
-            match mismatch(&stack, facts, target, live) {
+            match find_stack_mismatch(&stack, facts, target, live) {
                 None => {
-                    add_record(record, file, target, facts);
+                    add_record_facts(record, file, target, facts);
                     here.get_or_insert(target);
                 }
                 Some(reason) => {
@@ -61,10 +60,13 @@ pub fn add_facts(records: &[(String, TrialRecord)], live: bool, facts: &mut Fact
                 }
             }
         }
-        let (file, says) = (file.clone(), summary(record));
+        let (file, says) = (file.clone(), summary_text(record));
         facts.add_note(match (here, record.answer()) {
             (Some(target), Ok(_)) => {
-                let (target, basis) = (target.name().to_owned(), basis(record.certificate()));
+                let (target, basis) = (
+                    target.name().to_owned(),
+                    trial_basis(record.loop_fidelity()),
+                );
                 TrialNote::SameDisk {
                     file,
                     target,
@@ -91,17 +93,16 @@ pub fn add_facts(records: &[(String, TrialRecord)], live: bool, facts: &mut Fact
     }
 }
 
-/// The stack that the trial ran on.
-fn fingerprint(record: &TrialRecord) -> StackFingerprint {
+fn stack_fingerprint(record: &TrialRecord) -> StackFingerprint {
     let mut stack = StackFingerprint::default();
     for line in &record.stack {
-        stack.parse_line(line);
+        stack.try_add_line(line);
     }
     stack
 }
 
-/// Why a target is not the tested one; `None` if it is.
-fn mismatch(
+/// Returns the difference between the tested stack and the target, or `None` if they match.
+fn find_stack_mismatch(
     stack: &StackFingerprint,
     facts: &FactSet,
     target: &Subject,
@@ -110,10 +111,10 @@ fn mismatch(
     if !live {
         return Some("this is a capture".to_owned());
     }
-    if let Some(changed) = stack.difference(&StackFingerprint::from_facts(facts, target)) {
+    if let Some(changed) = stack.first_difference(&StackFingerprint::from_facts(facts, target)) {
         return Some(changed);
     }
-    let disks = facts.disks(target);
+    let disks = facts.distinct_bottom_disks(target);
     let is_nameless = |disk: &&Subject| {
         facts.value(disk, &device::SERIAL).is_none() && facts.value(disk, &device::UNIT).is_none()
     };
@@ -122,20 +123,24 @@ fn mismatch(
             "{} reports neither a serial number nor a WWN",
             disk.name()
         )),
-        None if disks.is_empty() => Some("its disks are unknown".to_owned()),
+        None if disks.is_empty() => Some("the target's disks are unknown".to_owned()),
         None => None,
     }
 }
 
-/// Adds the facts of a record to the target that it was made on.
-fn add_record(record: &TrialRecord, file: &str, target: &Subject, facts: &mut FactSet) {
+fn add_record_facts(record: &TrialRecord, file: &str, target: &Subject, facts: &mut FactSet) {
     let source = || Source::Trial {
         file: file.to_owned(),
     };
     let answer = record.answer();
     if answer.is_ok() || !facts.get(target, &trial::BEST).is_known() {
         facts.insert_known(target, &trial::SETTLED, answer.is_ok(), source());
-        facts.insert_known(target, &trial::BASIS, basis(record.certificate()), source());
+        facts.insert_known(
+            target,
+            &trial::BASIS,
+            trial_basis(record.loop_fidelity()),
+            source(),
+        );
     }
     let known = match answer {
         Ok(answer) => answer,
@@ -174,29 +179,34 @@ fn add_record(record: &TrialRecord, file: &str, target: &Subject, facts: &mut Fa
     }
 }
 
-/// Marks file systems and methods as absent, with the reason. Absent is no gap: there is nothing to
-/// find out.
+/// Sets the reason why the trial facts are absent. An absent fact, unlike an unknown one, needs no
+/// remedy.
 fn mark_no_result(why: &str, target: &Subject, facts: &mut FactSet) {
-    mark_unknown(&trial::BEST, why, target, facts);
-    mark_unknown(&trial::SLOWER, why, target, facts);
-    mark_unknown(&trial::METHOD, why, target, facts);
-    mark_unknown(&trial::METHOD_GAIN, why, target, facts);
+    mark_absent_unless_known(&trial::BEST, why, target, facts);
+    mark_absent_unless_known(&trial::SLOWER, why, target, facts);
+    mark_absent_unless_known(&trial::METHOD, why, target, facts);
+    mark_absent_unless_known(&trial::METHOD_GAIN, why, target, facts);
 }
 
-/// Does not overwrite what an earlier record established.
-fn mark_unknown<T: FactValue>(key: &Key<T>, why: &str, target: &Subject, facts: &mut FactSet) {
+/// Marks a fact as unknown because of `why`, unless an earlier record established a value.
+fn mark_absent_unless_known<T: FactValue>(
+    key: &Key<T>,
+    why: &str,
+    target: &Subject,
+    facts: &mut FactSet,
+) {
     if !facts.get(target, key).is_known() {
         facts.insert(target, key, Reading::unknown(UnknownReason::Absent, why));
     }
 }
 
-fn basis(certificate: Certificate) -> TrialBasis {
+fn trial_basis(certificate: LoopFidelity) -> TrialBasis {
     match certificate {
-        Certificate::NotNeeded => TrialBasis::Disk,
-        Certificate::Faithful => TrialBasis::Faithful,
-        Certificate::OrderOnly(_) => TrialBasis::OrderOnly,
-        Certificate::Indicative(_) => TrialBasis::Indicative,
-        Certificate::Unknown | Certificate::Unsettled(..) => TrialBasis::NotCertified,
+        LoopFidelity::NotNeeded => TrialBasis::Disk,
+        LoopFidelity::Faithful => TrialBasis::Faithful,
+        LoopFidelity::OrderOnly(_) => TrialBasis::OrderOnly,
+        LoopFidelity::Indicative(_) => TrialBasis::Indicative,
+        LoopFidelity::Unknown | LoopFidelity::Unsettled(..) => TrialBasis::NotCertified,
     }
 }
 
@@ -211,7 +221,7 @@ fn trial_filesystem(candidate: Candidate) -> Option<TrialFilesystem> {
     }
 }
 
-/// The candidates that matter to a target: its own file system, or all that it could get.
+/// The target's own file system, or every winner of the trial if the target is a free disk.
 fn relevant_candidates(facts: &FactSet, target: &Subject, answer: &TrialAnswer) -> Vec<Candidate> {
     if facts
         .value(target, &target::KIND)
@@ -220,7 +230,7 @@ fn relevant_candidates(facts: &FactSet, target: &Subject, answer: &TrialAnswer) 
         return answer.best.clone();
     }
     let on = facts
-        .resolve(target, Scope::Mount)
+        .subject_in_scope(target, Scope::Mount)
         .and_then(|on| facts.value(&on, &mount::FSTYPE));
     let in_place = facts.value(target, &target::NOCOW) == Some(true);
     match on.as_deref() {
@@ -232,8 +242,8 @@ fn relevant_candidates(facts: &FactSet, target: &Subject, answer: &TrialAnswer) 
     }
 }
 
-/// The faster method on all of these, with its gain over fdatasync in percent; `None` if they
-/// disagree.
+/// Returns the sync method that is faster on all candidates, with its gain over fdatasync in
+/// percent; `None` if the candidates disagree.
 fn faster_method(record: &TrialRecord, on: &[Candidate]) -> Option<(WalSyncMethod, f64)> {
     let gains: Vec<(f64, f64)> = on
         .iter()
@@ -242,7 +252,7 @@ fn faster_method(record: &TrialRecord, on: &[Candidate]) -> Option<(WalSyncMetho
     let least = gains.iter().map(|(low, _)| *low).reduce(f64::min)?;
     let most = gains.iter().map(|(_, high)| *high).reduce(f64::max)?;
     if least >= MIN_GAIN_FACTOR.ln() {
-        // The gain is a lower bound, so it is rounded down.
+        // The gain is a lower bound, so the percentage is rounded down.
         Some((
             WalSyncMethod::OpenDatasync,
             (1000.0 * least.exp_m1()).floor() / 10.0,
@@ -254,16 +264,16 @@ fn faster_method(record: &TrialRecord, on: &[Candidate]) -> Option<(WalSyncMetho
 
 #[cfg(test)]
 mod tests {
-    //! What a trial changes on its own disk, and that it changes nothing elsewhere.
+    //! A trial changes advice only for the disk on which the trial ran.
 
     use super::*;
     use crate::facts::Note;
     use crate::facts::catalog::{host, kernel};
-    use crate::report::{Report, sample};
+    use crate::report::{Report, sample_reports};
     use crate::rules::{Finding, Outcome, RuleSet};
     use crate::session::Session;
     use crate::settings::NewFilesystem;
-    use crate::trial::sample::record;
+    use crate::trial::fixtures::sample_record;
     use crate::trial::{CommitShape, Ending, TrialLoad};
     use crate::version::Version;
 
@@ -273,10 +283,9 @@ mod tests {
         (Candidate::Ext4Nobarrier, 90_000.0, Some(0)),
     ];
 
-    /// A free disk with a serial number, on a known host.
     fn free_disk() -> Session {
-        let mut facts = sample::free_disk().facts;
-        let seen = || Source::call("test");
+        let mut facts = sample_reports::free_disk().facts;
+        let seen = || Source::system_call("test");
         let machine = Subject::host();
         facts.insert_known(&machine, &host::NAME, "db7".to_owned(), seen());
         facts.insert_known(
@@ -299,7 +308,7 @@ mod tests {
             seen(),
         );
         let disk = facts
-            .resolve(&sample::free_disk_target(), Scope::Device)
+            .subject_in_scope(&sample_reports::free_disk_target(), Scope::Device)
             .unwrap();
         facts.insert_known(&disk, &device::READ_ONLY, false, seen());
         facts.insert_known(&disk, &device::SERIAL, "S1".to_owned(), seen());
@@ -307,7 +316,7 @@ mod tests {
         Session::new(facts, RuleSet::builtin(), true)
     }
 
-    /// The record, as if made on this stack.
+    /// Pretends that the record was made on this target's stack.
     fn on_this_stack(session: &Session, target: &Subject, mut record: TrialRecord) -> TrialRecord {
         let stack = StackFingerprint::from_facts(&session.facts, target).to_string();
         record.extent = ExtentKind::Disk;
@@ -322,7 +331,10 @@ mod tests {
     }
 
     fn first_choice(report: &Report) -> &str {
-        &report.plan(&sample::free_disk_target()).unwrap().steps[0]
+        &report
+            .plan(&sample_reports::free_disk_target())
+            .unwrap()
+            .steps[0]
             .advice
             .change
             .values()[0]
@@ -337,7 +349,6 @@ mod tests {
             .join("\n")
     }
 
-    /// The findings of a report without their traces.
     fn findings_without_trace(report: &Report) -> Vec<Finding> {
         report
             .findings
@@ -352,9 +363,9 @@ mod tests {
     #[test]
     fn what_won_on_this_disk_is_the_first_choice_and_what_lost_stays_on_offer() {
         let session = free_disk();
-        let target = sample::free_disk_target();
+        let target = sample_reports::free_disk_target();
         assert_eq!(first_choice(&session.report()), "ext4", "without a trial");
-        let won = on_this_stack(&session, &target, record(&XFS_WINS, 15));
+        let won = on_this_stack(&session, &target, sample_record(&XFS_WINS, 15));
         let with = report(&session, &won);
         assert_eq!(first_choice(&with), "xfs");
         let step = &with.plan(&target).unwrap().steps[0];
@@ -394,7 +405,7 @@ mod tests {
         let plan = wanted.plan(&target).unwrap();
         assert_eq!(first_choice(&wanted), "ext4");
         assert_eq!(
-            plan.requested_filesystem().unwrap(),
+            plan.requested_filesystem_sentence().unwrap(),
             "ext4, as requested; the first choice here is xfs"
         );
         let values: Vec<&str> = plan.steps[0]
@@ -406,7 +417,7 @@ mod tests {
 
         let other = [XFS_WINS[1], XFS_WINS[0]]
             .map(|(candidate, rate, flushes)| (candidate, 9_000.0 - rate, flushes));
-        let lost = on_this_stack(&session, &target, record(&other, 15));
+        let lost = on_this_stack(&session, &target, sample_record(&other, 15));
         let with = report(&session, &lost);
         assert_eq!(first_choice(&with), "ext4");
         assert!(
@@ -419,8 +430,8 @@ mod tests {
     #[test]
     fn what_is_of_something_else_or_open_is_told_and_changes_nothing() {
         let session = free_disk();
-        let target = sample::free_disk_target();
-        let won = || on_this_stack(&session, &target, record(&XFS_WINS, 15));
+        let target = sample_reports::free_disk_target();
+        let won = || on_this_stack(&session, &target, sample_record(&XFS_WINS, 15));
         let without = session.report();
         let check = |session: &Session, record: &TrialRecord, says: &str| {
             let with = report(session, record);
@@ -457,7 +468,7 @@ mod tests {
         check(&session, &kernel, "kernel.release was 6.1.0-27");
         check(
             &session,
-            &on_this_stack(&session, &target, record(&XFS_WINS, 9)),
+            &on_this_stack(&session, &target, sample_record(&XFS_WINS, 9)),
             "as it is not settled",
         );
         check(
@@ -500,12 +511,15 @@ mod tests {
         assert!(trial_notes(&with).contains("this is a capture"));
     }
 
-    /// Two disks of a host without serial numbers look alike.
+    /// Without serial numbers, two disks of a host cannot be told apart.
     #[test]
     fn a_disk_without_a_name_of_its_own_is_never_this_disk() {
         let mut session = free_disk();
-        let target = sample::free_disk_target();
-        let disk = session.facts.resolve(&target, Scope::Device).unwrap();
+        let target = sample_reports::free_disk_target();
+        let disk = session
+            .facts
+            .subject_in_scope(&target, Scope::Device)
+            .unwrap();
         session.facts.insert(
             &disk,
             &device::SERIAL,
@@ -513,7 +527,7 @@ mod tests {
         );
         let with = report(
             &session,
-            &on_this_stack(&session, &target, record(&XFS_WINS, 15)),
+            &on_this_stack(&session, &target, sample_record(&XFS_WINS, 15)),
         );
         assert_eq!(first_choice(&with), "ext4");
         assert!(
@@ -526,9 +540,9 @@ mod tests {
     #[test]
     fn of_several_the_last_that_answers_counts() {
         let mut session = free_disk();
-        let target = sample::free_disk_target();
-        let [won, mut open] =
-            [15, 9].map(|blocks| on_this_stack(&session, &target, record(&XFS_WINS, blocks)));
+        let target = sample_reports::free_disk_target();
+        let [won, mut open] = [15, 9]
+            .map(|blocks| on_this_stack(&session, &target, sample_record(&XFS_WINS, blocks)));
         open.started = "2026-11-26T08:00:00Z".to_owned();
         session.trials = vec![("open.json".to_owned(), open), ("t.json".to_owned(), won)];
         let (facts, _) = session.conclusions();
@@ -557,9 +571,9 @@ mod tests {
     #[test]
     fn a_method_that_won_on_the_first_choice_is_advised_for_a_new_server() {
         let session = free_disk();
-        let target = sample::free_disk_target();
+        let target = sample_reports::free_disk_target();
         let with_method = |factor: f64| {
-            let mut both = record(&XFS_WINS, 15);
+            let mut both = sample_record(&XFS_WINS, 15);
             both.loads.push(TrialLoad {
                 clients: 1,
                 shape: CommitShape::OpenDatasync,
@@ -581,7 +595,7 @@ mod tests {
         assert!(applies(&with_method(1.0), "trial.sync-method-default"));
         let neither = report(
             &session,
-            &on_this_stack(&session, &target, record(&XFS_WINS, 15)),
+            &on_this_stack(&session, &target, sample_record(&XFS_WINS, 15)),
         );
         assert!(
             !applies(&neither, "trial.sync-method")

@@ -1,8 +1,8 @@
-//! The next kernel, distribution and tools as assumptions.
+//! Assumptions for an upgrade of the kernel, the distribution or file system tools.
 //!
-//! Options behave by the kernel's vendor, so a bare version counts as the next kernel of the same
-//! vendor, and a distribution brings its own. Red Hat has one kernel version per major release, so
-//! the version identifies the release.
+//! A bare kernel version means the next kernel of the same vendor, because file system options
+//! depend on the vendor's backports. Red Hat ships one kernel version per major release, so the
+//! version identifies the release.
 
 mod distributions;
 
@@ -14,20 +14,22 @@ use crate::version::is_release;
 
 pub use distributions::TABLE_TEXT as DISTRIBUTIONS;
 
-/// The upgraded components.
 #[derive(Clone, Debug, Default)]
 pub struct ComponentVersions {
-    /// Version or release of the kernel.
+    /// Version such as `6.12`, or full release such as `6.12.0-55.el10.x86_64`.
     pub kernel: Option<String>,
-    /// Name of the distribution, such as `rhel10`.
+    /// Value of `--os`, such as `rhel10`.
     pub os: Option<String>,
     pub e2fsprogs: Option<String>,
     pub xfsprogs: Option<String>,
     pub btrfs_progs: Option<String>,
 }
 
-/// The upgrade as `KEY=VALUE`; the error is a sentence.
-pub fn assumptions(next: &ComponentVersions, read: &FactSet) -> Result<Vec<String>, String> {
+/// Returns each changed fact as `KEY=VALUE`; the error is a message for the user.
+pub fn upgrade_assumptions(
+    next: &ComponentVersions,
+    read: &FactSet,
+) -> Result<Vec<String>, String> {
     let os = next
         .os
         .as_deref()
@@ -61,13 +63,13 @@ pub fn assumptions(next: &ComponentVersions, read: &FactSet) -> Result<Vec<Strin
             let release = check_version("--kernel", kernel)?;
             let vendor = os
                 .as_ref()
-                .map(|os| os.vendor(release))
+                .map(|os| os.kernel_vendor(release))
                 .transpose()?
                 .flatten();
             (Some(release), vendor)
         }
         (None, Some(os)) => {
-            let (release, vendor) = os.own_kernel()?;
+            let (release, vendor) = os.sole_kernel_and_vendor()?;
             (Some(release), vendor)
         }
         (None, None) => (None, None),
@@ -76,23 +78,24 @@ pub fn assumptions(next: &ComponentVersions, read: &FactSet) -> Result<Vec<Strin
         say(kernel::RELEASE.name(), release);
         let backports = read
             .value(&Subject::host(), &kernel::VERSION)
-            .is_some_and(|running| running.backports());
-        // A self-built kernel has no vendor: its version number says it all.
+            .is_some_and(|running| running.has_backports());
+        // A self-built kernel has no vendor: its version number alone decides which features it
+        // has.
         let running = read
             .value(&Subject::host(), &kernel::VENDOR)
             .filter(|vendor| vendor != "other" || backports);
         let is_bare = release
             .bytes()
             .all(|byte| byte.is_ascii_digit() || byte == b'.');
-        // A cloud kernel is followed by a cloud kernel.
+        // A host that runs a vendor's cloud kernel gets a cloud kernel again.
         let in_cloud = |vendor: &str| {
             running
                 .clone()
                 .filter(|now| now.strip_suffix("-cloud") == Some(vendor))
         };
-        // A full release names its vendor itself.
-        let told =
-            Some(collect::vendor_of(release)).filter(|own| !["mainline", "other"].contains(own));
+        // A full release string identifies its vendor, such as `el10`.
+        let told = Some(collect::kernel_vendor_of(release))
+            .filter(|own| !["mainline", "other"].contains(own));
         let named = vendor.map(|vendor| match told {
             Some(own) => own.to_owned(),
             None => in_cloud(vendor).unwrap_or_else(|| vendor.to_owned()),
@@ -105,7 +108,7 @@ pub fn assumptions(next: &ComponentVersions, read: &FactSet) -> Result<Vec<Strin
         }
     }
     if let Some(os) = &os {
-        say(machine::OS_ID.name(), os.id());
+        say(machine::OS_ID.name(), os.os_release_id());
         if !os.version.is_empty() {
             say(machine::OS_VERSION.name(), &os.version);
         }
@@ -135,7 +138,6 @@ fn check_version<'v>(option: &str, given: &'v str) -> Result<&'v str, String> {
     ))
 }
 
-/// The kernel vendor after an upgrade from this vendor to this release.
 fn successor_vendor<'v>(vendor: &'v str, release: &str) -> &'v str {
     distributions::red_hat_successor(vendor, release).unwrap_or(vendor)
 }
@@ -156,7 +158,7 @@ mod tests {
             &Subject::host(),
             &kernel::VENDOR,
             running.to_owned(),
-            Source::call("uname"),
+            Source::system_call("uname"),
         );
         for tool in [
             &machine::E2FSPROGS,
@@ -164,14 +166,19 @@ mod tests {
             &machine::BTRFSPROGS,
         ] {
             let old = Version::parse("1.0").unwrap();
-            read.insert_known(&Subject::host(), tool, old, Source::call("--version"));
+            read.insert_known(
+                &Subject::host(),
+                tool,
+                old,
+                Source::system_call("--version"),
+            );
         }
         let next = ComponentVersions {
             kernel: kernel.map(str::to_owned),
             os: os.map(str::to_owned),
             ..ComponentVersions::default()
         };
-        assumptions(&next, &read).map(|all| all.join(" "))
+        upgrade_assumptions(&next, &read).map(|all| all.join(" "))
     }
 
     #[test]
@@ -301,7 +308,8 @@ mod tests {
                 "{os}"
             );
         }
-        // A cloud kernel stays one, and a full release names its vendor itself.
+        // A host with a cloud kernel gets one again, unless the full release string identifies
+        // another vendor.
         for (kernel, running, vendor) in [
             (None, "debian-cloud", "debian-cloud"),
             (None, "ubuntu-cloud", "debian"),

@@ -1,6 +1,6 @@
-//! The file system that the user chooses for a free disk, and why one cannot be created there.
+//! The user's choice of a file system for a free disk.
 //!
-//! The choice is among what rules offer and tables accept, with the same checks as without it.
+//! A chosen file system must pass the same rules and compatibility tables as a recommended one.
 
 use super::Session;
 use crate::compat;
@@ -12,7 +12,7 @@ use crate::settings::{NewFilesystem, SettingKind};
 
 impl Session {
     /// Uses this file system for a target in all further reports; `None` restores the recommended
-    /// one. The error gives the reason and keeps the previous choice.
+    /// one. On error, the previous choice stays.
     pub fn choose_filesystem(
         &mut self,
         target: &Subject,
@@ -23,8 +23,8 @@ impl Session {
             return Ok(());
         };
         let (facts, _) = self.conclusions();
-        let refused =
-            occupied_reason(&facts, target).or_else(|| self.refusal(&facts, target, filesystem));
+        let refused = occupied_reason(&facts, target)
+            .or_else(|| self.filesystem_refusal(&facts, target, filesystem));
         if let Some(why) = refused {
             return Err(format!(
                 "{filesystem} cannot be created on {}: {why}",
@@ -35,22 +35,21 @@ impl Session {
         Ok(())
     }
 
-    /// Why a file system cannot be created on a free disk: the kernel, the tool, or a condition of
-    /// the rule that offers it.
-    pub(super) fn refusal(
+    /// Returns the reason why a file system cannot be created: the kernel, the mkfs tool, or a
+    /// condition of the rule that recommends the file system.
+    pub(super) fn filesystem_refusal(
         &self,
         facts: &FactSet,
         target: &Subject,
         filesystem: NewFilesystem,
     ) -> Option<String> {
-        if let Err(why) = compat::can_make(filesystem, facts) {
+        if let Err(why) = compat::check_can_create_filesystem(filesystem, facts) {
             return Some(why);
         }
-        let offers =
-            |rule: &&Rule| rule.offers_choice(SettingKind::Filesystem, filesystem.as_str());
+        let offers = |rule: &&Rule| rule.ranks_value(SettingKind::Filesystem, filesystem.as_str());
         let mut because = None;
         for rule in self.rules.rules().iter().filter(offers) {
-            match rule_objection(rule, facts, target, self.live) {
+            match rule_refusal(rule, facts, target, self.live) {
                 None => return None,
                 Some(why) => drop(because.get_or_insert(why)),
             }
@@ -59,7 +58,7 @@ impl Session {
     }
 }
 
-/// Why a target cannot get a new file system; `None` for a free disk.
+/// Reason why a target cannot get a file system; `None` for a free disk.
 fn occupied_reason(facts: &FactSet, target: &Subject) -> Option<String> {
     match facts.value(target, &KIND) {
         Some(TargetKind::Device) => {
@@ -73,8 +72,8 @@ fn occupied_reason(facts: &FactSet, target: &Subject) -> Option<String> {
     }
 }
 
-/// Why a rule does not apply to a target; `None` if it does.
-fn rule_objection(rule: &Rule, facts: &FactSet, target: &Subject, live: bool) -> Option<String> {
+/// Lists the tests that decided against the rule; `None` if the rule applies.
+fn rule_refusal(rule: &Rule, facts: &FactSet, target: &Subject, live: bool) -> Option<String> {
     let finding = rules::evaluate_rule(
         rule,
         facts,
@@ -99,14 +98,13 @@ mod tests {
     use super::*;
     use crate::facts::catalog::{device, host, kernel};
     use crate::facts::{Reading, Source, UnknownReason};
-    use crate::report::{Format, Plan, Report, sample};
+    use crate::report::{Format, Plan, Report, sample_reports};
     use crate::rules::RuleSet;
     use crate::settings::NewFilesystem::{Btrfs, Ext4, Xfs, Zfs};
     use crate::version::Version;
 
-    /// A free disk on Debian with OpenZFS loaded.
     fn free_disk() -> Session {
-        let mut facts = sample::free_disk().facts;
+        let mut facts = sample_reports::free_disk().facts;
         let machine = Subject::host();
         let loaded = ["ext4", "zfs"].map(str::to_owned).to_vec();
         facts.insert_known(
@@ -119,16 +117,19 @@ mod tests {
             &machine,
             &kernel::VERSION,
             Version::parse("6.1.0-28-amd64").unwrap(),
-            Source::call("uname"),
+            Source::system_call("uname"),
         );
         facts.insert_known(
             &machine,
             &kernel::VENDOR,
             "debian".to_owned(),
-            Source::call("uname"),
+            Source::system_call("uname"),
         );
         let disk = facts
-            .resolve(&sample::free_disk_target(), crate::facts::Scope::Device)
+            .subject_in_scope(
+                &sample_reports::free_disk_target(),
+                crate::facts::Scope::Device,
+            )
             .unwrap();
         facts.insert_known(
             &disk,
@@ -142,12 +143,15 @@ mod tests {
     fn disk(session: &Session) -> Subject {
         session
             .facts
-            .resolve(&sample::free_disk_target(), crate::facts::Scope::Device)
+            .subject_in_scope(
+                &sample_reports::free_disk_target(),
+                crate::facts::Scope::Device,
+            )
             .unwrap()
     }
 
     fn plan_for_disk(report: &Report) -> &Plan {
-        report.plan(&sample::free_disk_target()).unwrap()
+        report.plan(&sample_reports::free_disk_target()).unwrap()
     }
 
     fn steps(plan: &Plan) -> Vec<(&'static str, Vec<String>)> {
@@ -164,17 +168,20 @@ mod tests {
     fn the_wish_selects_its_own_plan_and_says_what_the_first_choice_is() {
         let mut session = free_disk();
         let without = session.report();
-        assert_eq!(plan_for_disk(&without).requested_filesystem(), None);
+        assert_eq!(
+            plan_for_disk(&without).requested_filesystem_sentence(),
+            None
+        );
         for filesystem in NewFilesystem::ALL {
             session
-                .choose_filesystem(&sample::free_disk_target(), Some(filesystem))
+                .choose_filesystem(&sample_reports::free_disk_target(), Some(filesystem))
                 .unwrap();
             let report = session.report();
             let plan = plan_for_disk(&report);
             let first = &plan.steps[0];
             assert_eq!(first.advice.change.values(), [filesystem.as_str()]);
             assert_eq!(first.alternatives.len(), 3, "{:?}", first.alternatives);
-            let wish = plan.requested_filesystem().unwrap();
+            let wish = plan.requested_filesystem_sentence().unwrap();
             let told = if filesystem == Ext4 {
                 "the first choice here too"
             } else {
@@ -205,7 +212,7 @@ mod tests {
             }
         }
         session
-            .choose_filesystem(&sample::free_disk_target(), None)
+            .choose_filesystem(&sample_reports::free_disk_target(), None)
             .unwrap();
         assert_eq!(
             steps(plan_for_disk(&session.report())),
@@ -227,7 +234,7 @@ mod tests {
             (Btrfs, "mkfs.btrfs ", "btrfs noatime 0 0"),
         ] {
             session
-                .choose_filesystem(&sample::free_disk_target(), Some(filesystem))
+                .choose_filesystem(&sample_reports::free_disk_target(), Some(filesystem))
                 .unwrap();
             let report = session.report();
             let script = Format::Script.render(&report).unwrap();
@@ -268,7 +275,7 @@ mod tests {
     fn of_zfs_there_are_comments_marked_as_unverified() {
         let mut session = free_disk();
         session
-            .choose_filesystem(&sample::free_disk_target(), Some(Zfs))
+            .choose_filesystem(&sample_reports::free_disk_target(), Some(Zfs))
             .unwrap();
         let report = session.report();
         let script = Format::Script.render(&report).unwrap();
@@ -302,8 +309,8 @@ mod tests {
 
     #[test]
     fn what_cannot_be_made_is_refused_with_its_reason_and_changes_nothing() {
-        let target = sample::free_disk_target();
-        let seen = || Source::call("test");
+        let target = sample_reports::free_disk_target();
+        let seen = || Source::system_call("test");
         let refused = |change: &dyn Fn(&mut Session), filesystem, says: &str| {
             let mut session = free_disk();
             change(&mut session);
@@ -314,7 +321,7 @@ mod tests {
             assert!(why.contains(says) && why.contains(target.name()), "{why}");
             let mut after = plan_for_disk(&session.report()).clone();
             assert_eq!(after, plan, "{why}");
-            // The same if it was chosen before it became impossible.
+            // A choice made before the file system became impossible is ignored.
             session.wanted.insert(target.clone(), filesystem);
             after = plan_for_disk(&session.report()).clone();
             assert_eq!(steps(&after), steps(&plan), "{why}");
@@ -351,7 +358,7 @@ mod tests {
                 session.facts.insert_known(
                     &disk(session),
                     &device::CONTENT,
-                    device::Content::Holds,
+                    device::ContentState::Holds,
                     seen(),
                 );
             },
@@ -367,7 +374,7 @@ mod tests {
                 );
             },
             Btrfs,
-            "It is unknown whether it holds anything",
+            "Whether this device holds data is unknown",
         );
         refused(
             &|session| {

@@ -1,36 +1,33 @@
-//! The commands available in the current state, as one list: key lookup, footer and help all use
-//! it, so they cannot disagree.
+//! The commands available in the current state. Key lookup, footer and help share this list, so
+//! they cannot disagree.
 
 use super::data::Activity;
-use super::documents::{SaveForm, SaveState};
 use super::export;
-use super::key::KeyPress;
+use super::export_state::{SaveForm, SaveState};
+use super::key_press::KeyPress;
 use super::model::{Model, Overlay, PageView};
-use super::page::{Block, EnterEffect, JumpToIssue, Motion, Page, PageState};
+use super::page::{Block, EnterEffect, IssueDirection, Motion, Page, PageState};
 use super::screen_id::ScreenId;
 use super::what_if::{self, Picker};
-use super::widgets::field::Edit;
+use super::widgets::text_field::TextEdit;
 use crate::facts::catalog;
 use crate::report::TargetSummary;
 
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct UserAction {
-    /// Key names, separated by spaces.
+    /// Key names separated by spaces, such as `"down j"`.
     pub keys: &'static str,
-    /// Its effect, in a few words.
     pub label: &'static str,
-    /// Its heading in help.
     pub group: HelpSection,
-    /// Whether it is available now; the error is the reason.
+    /// The error is the reason why the command is unavailable now.
     pub enabled: Result<(), String>,
-    /// Key and label in the footer; empty if it is only in help.
+    /// Key and label, separated by a space; empty if only help shows the command.
     pub footer: &'static str,
     pub action: Action,
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub enum HelpSection {
-    /// About the selected row.
     Selection,
     Move,
     Work,
@@ -53,76 +50,60 @@ impl HelpSection {
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Action {
     Go(Motion),
-    /// Select the next or previous row with a problem.
-    JumpToIssue(JumpToIssue),
-    /// Enter on the selected block.
+    JumpToIssue(IssueDirection),
     Enter,
-    /// Close what was opened last, or return to the previous screen.
     Back,
-    /// Copy the commands of the selected block.
     Copy,
-    /// Start typing a filter.
     Filter,
-    /// Keep the filter; keys are commands again.
+    /// Ends typing: the filter stays, and keys are commands again.
     FilterKeep,
     FilterEnd,
-    /// Toggle: only unknown facts, or everything.
+    /// Toggles between unknown facts and all facts.
     OnlyUnknown,
-    /// Toggle names and sources of all facts.
+    /// Toggles the names and sources of all facts.
     Sources,
     Show(ScreenId),
     AskTarget,
     NextTarget,
     PreviousTarget,
-    /// Ask the worker what a probe would write.
+    /// Shows what a probe would write before the user confirms it.
     PlanProbe,
     StartProbe,
-    /// Stop measuring and keep the results so far.
+    /// Ends the probe and keeps the results so far.
     CancelProbe,
     Rescan,
-    /// Choose a fact to assume another value for.
+    /// Opens the list of facts that can be assumed.
     WhatIf,
-    /// Enter a value for the unknown fact of the selected block.
+    /// Asks for a value of the selected fact.
     EnterFact,
-    /// Back to the real host.
+    /// Drops all assumptions.
     LeaveWhatIf,
-    /// Complete the typed text.
     WhatIfComplete,
-    /// From values back to facts, from facts back to the screen.
+    /// Returns from values to facts, or from facts to the screen.
     WhatIfBack,
-    /// Choose a file system for the free disk shown.
     AskFilesystem,
-    /// Ask for a file name for the selected document.
     AskSave,
-    /// Save to a new file.
     Save,
-    /// Save over the existing file.
     Replace,
     Rename,
-    /// Edit the typed name.
-    Edit(Edit),
-    /// Toggle between our mouse handling and the terminal's.
+    Edit(TextEdit),
+    /// Toggles whether walwise or the terminal handles the mouse.
     Mouse,
     Help,
-    /// Move in the list of the overlay.
     ListGo(Motion),
-    /// Choose the selected entry.
     ListChoose,
-    /// Delete the last typed character.
     Erase,
-    /// Delete all typed text.
     Clear,
-    /// Close the overlay.
     Close,
     Redraw,
-    /// Return to the shell until continued.
+    /// Stops the process, as SIGTSTP does.
     Suspend,
     Quit,
-    /// Exit immediately, as by SIGINT.
+    /// Ends the process, as SIGINT does.
     Interrupt,
 }
 
-fn command(
+fn new_user_action(
     keys: &'static str,
     label: &'static str,
     group: HelpSection,
@@ -139,7 +120,7 @@ fn command(
 }
 
 impl UserAction {
-    fn footer(self, footer: &'static str) -> Self {
+    fn with_footer(self, footer: &'static str) -> Self {
         Self { footer, ..self }
     }
 
@@ -148,17 +129,17 @@ impl UserAction {
     }
 }
 
-/// The commands available now: of the overlay if there is one, else of the screen.
+/// The commands of the open overlay, or of the screen if none is open.
 pub fn commands(model: &Model, view: &PageView) -> Vec<UserAction> {
     let mut all = match &model.overlay {
-        None if view.state.is_typing() => filter_commands(),
+        None if view.state.is_typing_filter() => filter_typing_commands(),
         None => return screen_commands(model, view),
-        Some(Overlay::Help { .. }) => help_commands(),
-        Some(Overlay::Confirm { plan, .. }) => confirm_commands(plan),
+        Some(Overlay::Help { .. }) => help_list_commands(),
+        Some(Overlay::Confirm { plan, .. }) => probe_confirmation_commands(plan),
         Some(Overlay::WhatIf(picker)) => what_if_commands(model, picker),
         Some(Overlay::Filesystem { chosen }) => filesystem_commands(model, *chosen),
         Some(Overlay::Save(form)) => save_commands(form),
-        Some(Overlay::Targets { filter, .. }) => target_commands(model, filter.text()),
+        Some(Overlay::Targets { filter, .. }) => target_list_commands(model, filter.text()),
     };
     all.extend(global_commands());
     all
@@ -166,19 +147,19 @@ pub fn commands(model: &Model, view: &PageView) -> Vec<UserAction> {
 
 fn global_commands() -> [UserAction; 3] {
     [
-        command(
+        new_user_action(
             "ctrl-c",
             "exit immediately",
             HelpSection::Program,
             Action::Interrupt,
         ),
-        command(
+        new_user_action(
             "ctrl-z",
             "suspend (fg resumes)",
             HelpSection::Program,
             Action::Suspend,
         ),
-        command(
+        new_user_action(
             "ctrl-l",
             "redraw the screen",
             HelpSection::Program,
@@ -187,51 +168,58 @@ fn global_commands() -> [UserAction; 3] {
     ]
 }
 
-pub fn lookup(model: &Model, view: &PageView, key: &KeyPress) -> Option<UserAction> {
+pub fn find_by_key(model: &Model, view: &PageView, key: &KeyPress) -> Option<UserAction> {
     let mut of_key: Vec<UserAction> = commands(model, view)
         .into_iter()
-        .filter(|c| key.is_in(c.keys))
+        .filter(|c| key.is_one_of(c.keys))
         .collect();
-    // A disabled command is still found, to show its reason, but never instead of an enabled one.
+    // A disabled command is found as well, to show its reason, but never instead of an enabled one.
     of_key.sort_by_key(|command| command.enabled.is_err());
     of_key.into_iter().next()
 }
 
-/// About as many commands as a screen has. Reserved up front, since moving large commands on each
-/// growth takes longer than creating them.
+/// Capacity for about all commands of a screen. Growing the list step by step would move the large
+/// commands, which takes longer than creating them.
 const TYPICAL_COUNT: usize = 96;
 
-/// The commands of the screen, which help lists as well.
+/// The commands of a screen without an overlay; the help lists the same commands.
 fn screen_commands(model: &Model, PageView { page, state }: &PageView) -> Vec<UserAction> {
     let mut all = Vec::with_capacity(TYPICAL_COUNT);
     all.extend(motion_commands());
     all.extend(issue_commands(page, state));
     all.extend(block_commands(page, state, model));
-    all.extend(search_commands(state, model));
+    all.extend(filter_and_source_commands(state, model));
     all.extend(work_commands(model));
-    all.extend(view_commands(model));
+    all.extend(screen_and_target_commands(model));
     all.push(
-        command(
+        new_user_action(
             "? :",
             "help: all commands",
             HelpSection::Program,
             Action::Help,
         )
-        .footer("? help"),
+        .with_footer("? help"),
     );
     let mouse = if model.mouse {
-        "release the mouse, to select text"
+        "release the mouse to select text"
     } else {
         "use the mouse to click and scroll"
     };
-    all.push(command("m", mouse, HelpSection::Program, Action::Mouse));
-    all.push(command("q", "quit", HelpSection::Program, Action::Quit).footer("q quit"));
+    all.push(new_user_action(
+        "m",
+        mouse,
+        HelpSection::Program,
+        Action::Mouse,
+    ));
+    all.push(
+        new_user_action("q", "quit", HelpSection::Program, Action::Quit).with_footer("q quit"),
+    );
     all.extend(global_commands());
     all
 }
 
 fn block_commands(page: &Page, state: &PageState, model: &Model) -> Vec<UserAction> {
-    let block = page.selected(state);
+    let block = page.active_selection(state);
     let place = page.active_state(state);
     let unfolded = block
         .and_then(|b| b.key.as_deref())
@@ -271,33 +259,33 @@ fn block_commands(page: &Page, state: &PageState, model: &Model) -> Vec<UserActi
     } else {
         ("esc left h backspace", "esc back")
     };
-    let save = command(
+    let save = new_user_action(
         "s",
         "save the document to a file",
         HelpSection::Selection,
         Action::AskSave,
     )
-    .footer("s save")
-    .enabled_if(export::may_save(&model.data));
+    .with_footer("s save")
+    .enabled_if(export::check_can_save(&model.data));
     let mut all = vec![
-        command(
+        new_user_action(
             "enter right l space",
             label,
             HelpSection::Selection,
             Action::Enter,
         )
-        .footer(footer)
+        .with_footer(footer)
         .enabled_if(
             enter
                 .map(|_| ())
                 .ok_or_else(|| "no details for this row".to_owned()),
         ),
-        command("y", copy_label, HelpSection::Selection, Action::Copy)
-            .footer("y copy")
+        new_user_action("y", copy_label, HelpSection::Selection, Action::Copy)
+            .with_footer("y copy")
             .enabled_if(copy),
-        enter_fact_command(block, model),
-        command(back_keys, "back", HelpSection::Selection, Action::Back)
-            .footer(back_footer)
+        fact_value_entry_command(block, model),
+        new_user_action(back_keys, "back", HelpSection::Selection, Action::Back)
+            .with_footer(back_footer)
             .enabled_if(
                 back.then_some(())
                     .ok_or_else(|| "nothing is open".to_owned()),
@@ -309,34 +297,34 @@ fn block_commands(page: &Page, state: &PageState, model: &Model) -> Vec<UserActi
     all
 }
 
-/// Key `i`: enter a value for the fact of this block.
-fn enter_fact_command(block: Option<&Block>, model: &Model) -> UserAction {
+fn fact_value_entry_command(block: Option<&Block>, model: &Model) -> UserAction {
     let fact = block.and_then(|block| block.fact.as_ref());
     let report = model.data.report.as_deref();
     let possible = match (fact, report) {
-        (Some((subject, fact)), Some(report)) => match catalog::find(fact) {
-            Some(key) if what_if::may_suppose(report, subject, key) => {
-                model.data.activity.may_start()
+        (Some((subject, fact)), Some(report)) => match catalog::find_by_name(fact) {
+            Some(key) if what_if::can_assume(report, subject, key) => {
+                model.data.activity.check_idle()
             }
             _ => Err(format!("{fact} is derived from other facts")),
         },
         _ => Err("no single fact on this row; enter shows its facts".to_owned()),
     };
-    command(
+    new_user_action(
         "i",
         "enter a value for this fact",
         HelpSection::Selection,
         Action::EnterFact,
     )
-    .footer("i enter value")
+    .with_footer("i enter value")
     .enabled_if(possible)
 }
 
 fn motion_commands() -> Vec<UserAction> {
-    let go = |keys, label, motion| command(keys, label, HelpSection::Move, Action::Go(motion));
+    let go =
+        |keys, label, motion| new_user_action(keys, label, HelpSection::Move, Action::Go(motion));
     vec![
         go("up k", "up", Motion::Up),
-        go("down j", "down", Motion::Down).footer("↑↓ choose"),
+        go("down j", "down", Motion::Down).with_footer("↑↓ choose"),
         go("pgup ctrl-b", "page up", Motion::PageUp),
         go("pgdn ctrl-f", "page down", Motion::PageDown),
         go("home g", "to the top", Motion::Top),
@@ -344,22 +332,23 @@ fn motion_commands() -> Vec<UserAction> {
     ]
 }
 
-/// Next and previous row with a problem.
 fn issue_commands(page: &Page, state: &PageState) -> [UserAction; 2] {
     let possible = page
         .has_issue(state)
         .then_some(())
         .ok_or_else(|| "no problems here".to_owned());
-    let to = |keys, label, way| command(keys, label, HelpSection::Move, Action::JumpToIssue(way));
+    let to = |keys, label, way| {
+        new_user_action(keys, label, HelpSection::Move, Action::JumpToIssue(way))
+    };
     [
-        to("n", "next problem", JumpToIssue::Next).enabled_if(possible.clone()),
-        to("N", "previous problem", JumpToIssue::Previous).enabled_if(possible),
+        to("n", "next problem", IssueDirection::Next).enabled_if(possible.clone()),
+        to("N", "previous problem", IssueDirection::Previous).enabled_if(possible),
     ]
 }
 
-/// Filters and folds. The footer shows the filter only on screens with many rows.
-fn search_commands(state: &PageState, model: &Model) -> Vec<UserAction> {
-    let here = model.screen.has_unknowns();
+/// The footer shows the filter key only on screens with many rows.
+fn filter_and_source_commands(state: &PageState, model: &Model) -> Vec<UserAction> {
+    let here = model.screen.can_hide_known_facts();
     let (label, footer) = match (here, state.only_unknown) {
         (true, true) => ("show everything", "u all"),
         (true, false) => ("show only unknown facts", "u unknown"),
@@ -367,74 +356,74 @@ fn search_commands(state: &PageState, model: &Model) -> Vec<UserAction> {
     };
     let known = model.data.complete && model.data.focus.target.is_some();
     vec![
-        command("/", "filter", HelpSection::View, Action::Filter).footer(
-            if model.screen.has_much() {
+        new_user_action("/", "filter", HelpSection::View, Action::Filter).with_footer(
+            if model.screen.has_many_rows() {
                 "/ find"
             } else {
                 ""
             },
         ),
-        command("u", label, HelpSection::View, Action::OnlyUnknown)
-            .footer(footer)
+        new_user_action("u", label, HelpSection::View, Action::OnlyUnknown)
+            .with_footer(footer)
             .enabled_if(
                 known
                     .then_some(())
                     .ok_or_else(|| "no target yet".to_owned()),
             ),
-        command(
+        new_user_action(
             "v",
             "fact names and sources",
             HelpSection::View,
             Action::Sources,
         )
-        .footer(if here { "v sources" } else { "" })
+        .with_footer(if here { "v sources" } else { "" })
         .enabled_if(here.then_some(()).ok_or_else(|| "Storage only".to_owned())),
     ]
 }
 
-/// Motions in a list without letter keys, because letters are typed.
-fn row_motions(act: fn(Motion) -> Action) -> Vec<UserAction> {
-    let go = |keys, label, motion| command(keys, label, HelpSection::Move, act(motion));
+/// Motions by named keys only, because letters go into a text field.
+fn named_key_motion_commands(act: fn(Motion) -> Action) -> Vec<UserAction> {
+    let go = |keys, label, motion| new_user_action(keys, label, HelpSection::Move, act(motion));
     vec![
         go("up", "up", Motion::Up),
-        go("down", "down", Motion::Down).footer("↑↓ choose"),
+        go("down", "down", Motion::Down).with_footer("↑↓ choose"),
         go("pgup", "page up", Motion::PageUp),
         go("pgdn", "page down", Motion::PageDown),
     ]
 }
 
-/// Motions in the list of an overlay, and choosing an entry.
 fn list_commands(
     label: &'static str,
     footer: &'static str,
     enabled: Result<(), String>,
 ) -> Vec<UserAction> {
-    let go = |keys, label, motion| command(keys, label, HelpSection::Move, Action::ListGo(motion));
-    let mut all = row_motions(Action::ListGo);
+    let go = |keys, label, motion| {
+        new_user_action(keys, label, HelpSection::Move, Action::ListGo(motion))
+    };
+    let mut all = named_key_motion_commands(Action::ListGo);
     all.extend([
         go("home", "to the top", Motion::Top),
         go("end", "to the bottom", Motion::Bottom),
-        command("enter", label, HelpSection::Selection, Action::ListChoose)
-            .footer(footer)
+        new_user_action("enter", label, HelpSection::Selection, Action::ListChoose)
+            .with_footer(footer)
             .enabled_if(enabled),
     ]);
     all
 }
 
 fn close_command(keys: &'static str, label: &'static str) -> UserAction {
-    command(keys, label, HelpSection::Program, Action::Close).footer("esc close")
+    new_user_action(keys, label, HelpSection::Program, Action::Close).with_footer("esc close")
 }
 
-/// Editing commands for a typed filter.
-fn typing_commands() -> [UserAction; 2] {
+fn text_deletion_commands() -> [UserAction; 2] {
     [
-        command(
+        new_user_action(
             "backspace",
             "delete a character",
             HelpSection::Selection,
             Action::Erase,
         ),
-        command(
+        new_user_action(
             "ctrl-u",
             "delete everything",
             HelpSection::Selection,
@@ -443,75 +432,75 @@ fn typing_commands() -> [UserAction; 2] {
     ]
 }
 
-fn filter_commands() -> Vec<UserAction> {
-    let mut all = row_motions(Action::Go);
-    all.extend(typing_commands());
+fn filter_typing_commands() -> Vec<UserAction> {
+    let mut all = named_key_motion_commands(Action::Go);
+    all.extend(text_deletion_commands());
     all.extend([
-        command(
+        new_user_action(
             "enter",
             "keep filter",
             HelpSection::Selection,
             Action::FilterKeep,
         )
-        .footer("enter keep"),
-        command(
+        .with_footer("enter keep"),
+        new_user_action(
             "esc",
             "show everything",
             HelpSection::Program,
             Action::FilterEnd,
         )
-        .footer("esc end"),
+        .with_footer("esc end"),
     ]);
     all
 }
 
 fn work_commands(model: &Model) -> Vec<UserAction> {
-    let free = model.data.activity.may_start();
+    let free = model.data.activity.check_idle();
     let supposes = model.data.assumed_host.is_some()
         || matches!(model.data.activity, Activity::Assuming { .. });
     let mut all = vec![
-        command(
+        new_user_action(
             "W",
             "back to the real host",
             HelpSection::Work,
             Action::LeaveWhatIf,
         )
-        .footer("W real host")
+        .with_footer("W real host")
         .enabled_if(
             supposes
                 .then_some(())
                 .ok_or_else(|| "no assumptions".to_owned()),
         ),
-        command(
+        new_user_action(
             "p",
             "probe: measure commit latency",
             HelpSection::Work,
             Action::PlanProbe,
         )
-        .footer("p probe")
-        .enabled_if(may_probe(model)),
-        command(
+        .with_footer("p probe")
+        .enabled_if(check_can_probe(model)),
+        new_user_action(
             "f",
             "choose the file system",
             HelpSection::Work,
             Action::AskFilesystem,
         )
-        .footer("f choose fs")
-        .enabled_if(may_choose(model)),
-        command(
+        .with_footer("f choose fs")
+        .enabled_if(check_can_choose_filesystem(model)),
+        new_user_action(
             "w",
             "what if a fact had another value",
             HelpSection::Work,
             Action::WhatIf,
         )
-        .footer("w what if")
-        .enabled_if(may_suppose(model)),
-        command("r", "rescan", HelpSection::Work, Action::Rescan)
-            .footer("r rescan")
+        .with_footer("w what if")
+        .enabled_if(check_can_assume(model)),
+        new_user_action("r", "rescan", HelpSection::Work, Action::Rescan)
+            .with_footer("r rescan")
             .enabled_if(free),
     ];
     let cancel_keys = if is_probing(model) { "c esc" } else { "c" };
-    let cancel = command(
+    let cancel = new_user_action(
         cancel_keys,
         "cancel the probe, keep the results",
         HelpSection::Work,
@@ -519,7 +508,7 @@ fn work_commands(model: &Model) -> Vec<UserAction> {
     );
     all.push(
         cancel
-            .footer("c cancel")
+            .with_footer("c cancel")
             .enabled_if(match &model.data.activity {
                 Activity::Probing {
                     cancelled: false, ..
@@ -541,30 +530,30 @@ fn is_probing(model: &Model) -> bool {
     )
 }
 
-fn may_probe(model: &Model) -> Result<(), String> {
+fn check_can_probe(model: &Model) -> Result<(), String> {
     model.data.check_measurable().map_err(str::to_owned)?;
-    model.data.activity.may_start()
+    model.data.activity.check_idle()
 }
 
-fn may_suppose(model: &Model) -> Result<(), String> {
+fn check_can_assume(model: &Model) -> Result<(), String> {
     if !model.data.complete || model.data.focus.target.is_none() {
         return Err("no target yet".to_owned());
     }
-    model.data.activity.may_start()
+    model.data.activity.check_idle()
 }
 
-fn may_choose(model: &Model) -> Result<(), String> {
-    if model.data.filesystems().is_empty() {
+fn check_can_choose_filesystem(model: &Model) -> Result<(), String> {
+    if model.data.filesystem_choices().is_empty() {
         return Err("free disks only".to_owned());
     }
-    model.data.activity.may_start()
+    model.data.activity.check_idle()
 }
 
-fn view_commands(model: &Model) -> Vec<UserAction> {
+fn screen_and_target_commands(model: &Model) -> Vec<UserAction> {
     let mut all: Vec<UserAction> = ScreenId::ALL
         .into_iter()
         .map(|screen| {
-            command(
+            new_user_action(
                 screen.digit(),
                 screen.title(),
                 HelpSection::View,
@@ -581,19 +570,19 @@ fn view_commands(model: &Model) -> Vec<UserAction> {
         screens.copied().next().unwrap_or(model.screen)
     };
     let before = ScreenId::ALL.len().saturating_sub(1);
-    all.push(command(
+    all.push(new_user_action(
         "tab",
         "next screen",
         HelpSection::View,
         Action::Show(beside(1)),
     ));
-    all.push(command(
+    all.push(new_user_action(
         "backtab",
         "previous screen",
         HelpSection::View,
         Action::Show(beside(before)),
     ));
-    let export = command(
+    let export = new_user_action(
         "e",
         "export: save or copy the report",
         HelpSection::View,
@@ -602,10 +591,10 @@ fn view_commands(model: &Model) -> Vec<UserAction> {
     all.push(if model.screen == ScreenId::Export {
         export
     } else {
-        export.footer("e export")
+        export.with_footer("e export")
     });
     let several = model.data.focus.place.1 > 1;
-    let only = || "there is only one".to_owned();
+    let only = || "there is only one target".to_owned();
     for (keys, label, action, footer) in [
         ("t", "targets", Action::AskTarget, "t targets"),
         ("]", "next target", Action::NextTarget, ""),
@@ -613,25 +602,25 @@ fn view_commands(model: &Model) -> Vec<UserAction> {
     ] {
         let enabled = several.then_some(()).ok_or_else(only);
         all.push(
-            command(keys, label, HelpSection::View, action)
-                .footer(footer)
+            new_user_action(keys, label, HelpSection::View, action)
+                .with_footer(footer)
                 .enabled_if(enabled),
         );
     }
     all
 }
 
-fn target_commands(model: &Model, filter: &str) -> Vec<UserAction> {
-    let found = overlay_targets(model, filter).next().map(|_| ());
+fn target_list_commands(model: &Model, filter: &str) -> Vec<UserAction> {
+    let found = filter_targets(model, filter).next().map(|_| ());
     let found = found.ok_or_else(|| "no target matches".to_owned());
     let mut all = list_commands("show this target", "enter show", found);
-    all.extend(typing_commands());
+    all.extend(text_deletion_commands());
     all.push(close_command("esc", "close"));
     all
 }
 
-/// The targets whose title has every typed word, each with its position counted from the worst.
-pub fn overlay_targets<'m>(
+/// Targets whose title contains every typed word, each with its position, counted from the worst.
+pub fn filter_targets<'m>(
     model: &'m Model,
     filter: &str,
 ) -> impl Iterator<Item = (usize, &'m TargetSummary)> + use<'m> {
@@ -639,7 +628,7 @@ pub fn overlay_targets<'m>(
     let report = model.data.report.as_deref();
     let all = report
         .into_iter()
-        .flat_map(|report| model.data.focus.targets(report))
+        .flat_map(|report| model.data.focus.targets_worst_first(report))
         .enumerate();
     all.filter(move |(_, target)| {
         let title = target.title.to_lowercase();
@@ -647,10 +636,10 @@ pub fn overlay_targets<'m>(
     })
 }
 
-/// The most useful keys of a screen, shown until the first key press.
-pub fn hints(model: &Model) -> Vec<(&'static str, &'static str)> {
+/// Up to three keys for a newcomer, shown until the first key press.
+pub fn newcomer_hints(model: &Model) -> Vec<(&'static str, &'static str)> {
     const HINTED: usize = 3;
-    let all = screen_commands(model, &model.view());
+    let all = screen_commands(model, &model.current_page_view());
     let usable = |key: &&'static str| {
         let is_it = |command: &&UserAction| {
             command.enabled.is_ok() && command.keys.split(' ').any(|one| one == *key)
@@ -673,15 +662,15 @@ pub fn hints(model: &Model) -> Vec<(&'static str, &'static str)> {
         .collect()
 }
 
-fn help_commands() -> Vec<UserAction> {
+fn help_list_commands() -> Vec<UserAction> {
     let mut all = list_commands("run this command", "enter run", Ok(()));
-    all.extend(typing_commands());
+    all.extend(text_deletion_commands());
     all.push(close_command("esc", "close"));
     all
 }
 
 fn what_if_commands(model: &Model, picker: &Picker) -> Vec<UserAction> {
-    let take = picker.select(model.data.suppositions()).map(|_| ());
+    let take = picker.choose_entry(model.data.assumed_facts()).map(|_| ());
     let (label, footer, back) = match picker.fact {
         None => ("choose this fact", "enter choose", "esc close"),
         Some(_) => ("assume this value", "enter assume", "esc back"),
@@ -689,87 +678,94 @@ fn what_if_commands(model: &Model, picker: &Picker) -> Vec<UserAction> {
     let mut all = list_commands(
         label,
         footer,
-        take.and_then(|()| model.data.activity.may_start()),
+        take.and_then(|()| model.data.activity.check_idle()),
     );
-    all.extend(typing_commands());
+    all.extend(text_deletion_commands());
     all.extend([
-        command(
+        new_user_action(
             "tab",
             "complete",
             HelpSection::Selection,
             Action::WhatIfComplete,
         )
-        .footer("tab complete"),
-        command("esc", "back", HelpSection::Program, Action::WhatIfBack).footer(back),
+        .with_footer("tab complete"),
+        new_user_action("esc", "back", HelpSection::Program, Action::WhatIfBack).with_footer(back),
     ]);
     all
 }
 
 fn filesystem_commands(model: &Model, chosen: usize) -> Vec<UserAction> {
-    let choice = model.data.filesystems().get(chosen);
+    let choice = model.data.filesystem_choices().get(chosen);
     let refused = choice.and_then(|choice| choice.refused.clone());
-    let enabled = refused.map_or_else(|| model.data.activity.may_start(), Err);
+    let enabled = refused.map_or_else(|| model.data.activity.check_idle(), Err);
     let mut all = list_commands("plan for this file system", "enter choose", enabled);
     all.push(close_command("esc q", "keep the current choice"));
     all
 }
 
-fn confirm_commands(plan: &Result<Vec<String>, String>) -> Vec<UserAction> {
-    let start = command("y", "start", HelpSection::Selection, Action::StartProbe).footer("y start");
-    let close = command("n esc q", "cancel", HelpSection::Selection, Action::Close).footer("n no");
+fn probe_confirmation_commands(plan: &Result<Vec<String>, String>) -> Vec<UserAction> {
+    let start = new_user_action("y", "start", HelpSection::Selection, Action::StartProbe)
+        .with_footer("y start");
+    let close = new_user_action("n esc q", "cancel", HelpSection::Selection, Action::Close)
+        .with_footer("n no");
     match plan {
         Ok(_) => vec![start, close],
         Err(why) => vec![
             start.enabled_if(Err(why.clone())),
-            close.footer("esc close"),
+            close.with_footer("esc close"),
         ],
     }
 }
 
 fn save_commands(form: &SaveForm) -> Vec<UserAction> {
-    let here = |keys, label, action| command(keys, label, HelpSection::Selection, action);
-    let close = |label, footer| here("esc", label, Action::Close).footer(footer);
+    let here = |keys, label, action| new_user_action(keys, label, HelpSection::Selection, action);
+    let close = |label, footer| here("esc", label, Action::Close).with_footer(footer);
     match form.stage {
         SaveState::Naming(_) => vec![
-            here("enter", "save", Action::Save).footer("enter save"),
+            here("enter", "save", Action::Save).with_footer("enter save"),
             close("cancel", "esc cancel"),
             here(
                 "left",
                 "one character to the left",
-                Action::Edit(Edit::Left),
+                Action::Edit(TextEdit::Left),
             ),
             here(
                 "right",
                 "one character to the right",
-                Action::Edit(Edit::Right),
+                Action::Edit(TextEdit::Right),
             ),
-            here("home ctrl-a", "to the beginning", Action::Edit(Edit::Home)),
-            here("end ctrl-e", "to the end", Action::Edit(Edit::End)),
+            here(
+                "home ctrl-a",
+                "to the beginning",
+                Action::Edit(TextEdit::Home),
+            ),
+            here("end ctrl-e", "to the end", Action::Edit(TextEdit::End)),
             here(
                 "backspace",
                 "delete the previous character",
-                Action::Edit(Edit::Backspace),
+                Action::Edit(TextEdit::Backspace),
             ),
             here(
                 "delete ctrl-d",
                 "delete the next character",
-                Action::Edit(Edit::Delete),
+                Action::Edit(TextEdit::Delete),
             ),
-            here("ctrl-u", "delete everything", Action::Edit(Edit::Clear)).footer("ctrl-u clear"),
+            here("ctrl-u", "delete everything", Action::Edit(TextEdit::Clear))
+                .with_footer("ctrl-u clear"),
         ],
         SaveState::Saving => vec![close("do not wait", "esc do not wait")],
         SaveState::Exists(_) => vec![
-            here("y", "replace it", Action::Replace).footer("y replace it"),
-            here("n", "another name", Action::Rename).footer("n another name"),
+            here("y", "replace it", Action::Replace).with_footer("y replace it"),
+            here("n", "another name", Action::Rename).with_footer("n another name"),
             close("do not save", "esc do not save"),
         ],
     }
 }
 
-/// The commands of the screen whose label, keys or group have every typed word.
+/// Commands of the screen whose label, keys or heading contain every typed word.
 pub fn help_entries(model: &Model, filter: &str) -> Vec<UserAction> {
     let words: Vec<String> = filter.split_whitespace().map(str::to_lowercase).collect();
-    let mut all = screen_commands(model, &model.view());
+    let mut all = screen_commands(model, &model.current_page_view());
     all.sort_by_key(|command| command.group);
     all.retain(|command| {
         let text = format!(

@@ -1,13 +1,13 @@
-//! What the screens show: the report so far, the background activity, and what was derived from
-//! both. [`super::model`] has the user's position.
+//! What the screens show: the report so far and the background activity. [`super::model`] holds the
+//! user's position.
 
 use std::sync::Arc;
 
-use super::documents::Export;
-use super::focus::Focus;
-use super::hypothesis::{AssumedHost, Supposition};
+use super::export_state::ExportState;
+use super::hypothesis::{AssumedFact, AssumedHost};
 use super::job::JobId;
 use super::raw_answers::RawAnswers;
+use super::target_context::TargetContext;
 use super::theme::Theme;
 use crate::durability::Verdict;
 use crate::facts::Subject;
@@ -19,21 +19,16 @@ use crate::rules::RuleSet;
 #[derive(Clone, Debug)]
 pub struct Data {
     pub report: Option<Box<Report>>,
-    /// Whether reading is complete. Verdicts are hidden until then, because further facts may
+    /// False until all facts are read. Verdicts are hidden until then, because further facts may
     /// change them.
     pub complete: bool,
-    /// What concerns the chosen target.
-    pub focus: Focus,
-    /// The rules of the report, to describe those that do not apply.
+    pub focus: TargetContext,
+    /// All rules, because the report leaves out rules that do not apply.
     pub rules: Arc<RuleSet>,
     pub activity: Activity,
-    /// The last finished probe.
-    pub last_probe: Option<ProbeReport>,
-    /// Set while something is assumed.
+    pub last_probe: Option<ProbeOutcome>,
     pub assumed_host: Option<Box<AssumedHost>>,
-    /// Rendered documents, and what was saved.
-    pub export: Export,
-    /// Raw answers of facts that were viewed.
+    pub export: ExportState,
     pub raw: RawAnswers,
     pub theme: Theme,
 }
@@ -47,7 +42,7 @@ impl Data {
         self.report.as_ref()?.plans.get(self.focus.plan?)
     }
 
-    /// The report with the chosen target, once reading is complete.
+    /// `None` until all facts are read.
     pub fn chosen_target(&self) -> Option<(&Report, &Subject)> {
         Some((
             self.report.as_deref().filter(|_| self.complete)?,
@@ -55,21 +50,21 @@ impl Data {
         ))
     }
 
-    /// The file systems to choose from; empty unless the target is a free disk.
-    pub fn filesystems(&self) -> &[FilesystemChoice] {
+    /// Choices of a file system; empty unless the target is a free disk.
+    pub fn filesystem_choices(&self) -> &[FilesystemChoice] {
         let plan = self.plan().filter(|_| self.complete);
         plan.map(|plan| plan.filesystems.as_slice())
             .unwrap_or_default()
     }
 
-    pub fn suppositions(&self) -> &[Supposition] {
+    pub fn assumed_facts(&self) -> &[AssumedFact] {
         self.assumed_host
             .as_ref()
             .map(|supposed| supposed.suppositions.as_slice())
             .unwrap_or_default()
     }
 
-    /// The results so far of the running probe of the chosen target.
+    /// Results so far of a running probe; `None` unless the probe measures the chosen target.
     pub fn running_measurement(&self) -> Option<&Measurement> {
         match &self.activity {
             Activity::Probing {
@@ -81,7 +76,7 @@ impl Data {
         }
     }
 
-    /// Whether the chosen target can be measured; the error is the reason.
+    /// The error is the reason why the chosen target cannot be measured.
     pub fn check_measurable(&self) -> Result<(), &'static str> {
         let report = self
             .report
@@ -101,7 +96,7 @@ impl Data {
         }
     }
 
-    pub fn measurement(&self) -> Option<&Measurement> {
+    pub fn reported_measurement(&self) -> Option<&Measurement> {
         Some(
             &self
                 .report
@@ -113,14 +108,13 @@ impl Data {
     }
 }
 
-/// What the report does not have of the last probe.
+/// Details of the last probe that the report does not contain.
 #[derive(Clone, Debug, PartialEq)]
-pub struct ProbeReport {
+pub struct ProbeOutcome {
     pub target: Subject,
-    /// Commit times with the default method, as [`Progress::histogram`].
+    /// Commit times with the default method, in the form of [`Progress::histogram`].
     pub histogram: Vec<(f64, u64)>,
-    /// Why it failed. The report then still has the previous measurement, and the histogram is of
-    /// that.
+    /// Set if the probe failed; report and histogram then still show the previous measurement.
     pub error: Option<String>,
 }
 
@@ -132,7 +126,7 @@ pub enum Activity {
         job: JobId,
         what: String,
     },
-    /// Working out what a probe would write.
+    /// A job works out what a probe would write.
     Planning {
         job: JobId,
         target: Subject,
@@ -140,23 +134,20 @@ pub enum Activity {
     Probing {
         job: JobId,
         target: Subject,
-        /// Set once the probe reports progress.
+        /// `None` until the probe reports progress.
         progress: Option<Box<Progress>>,
-        /// Whether it was asked to stop.
         cancelled: bool,
     },
-    /// Evaluating assumptions.
     Assuming {
         job: JobId,
     },
-    /// Planning for another file system.
     Replanning {
         job: JobId,
     },
 }
 
 impl Activity {
-    pub fn job(&self) -> Option<JobId> {
+    pub fn job_id(&self) -> Option<JobId> {
         match self {
             Self::Idle => None,
             Self::Collecting { job, .. }
@@ -167,8 +158,8 @@ impl Activity {
         }
     }
 
-    /// Whether a job can start; the error is the reason.
-    pub fn may_start(&self) -> Result<(), String> {
+    /// The error is the reason why no job can start now.
+    pub fn check_idle(&self) -> Result<(), String> {
         match self {
             Self::Idle => Ok(()),
             Self::Collecting { .. } => Err("facts are still being collected".to_owned()),

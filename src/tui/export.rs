@@ -1,27 +1,25 @@
-//! The export: renders documents, asks for a file name, saves and copies.
+//! Exports the report: renders documents, asks for a file name, saves and copies.
 //!
-//! The worker renders and writes; [`super::documents`] has the state. The document shown is saved
-//! and copied byte for byte, until a newer report arrives.
+//! Saving and copying use the shown document byte for byte until a newer report arrives.
 
 use std::sync::Arc;
 
 use super::data::Data;
-use super::documents::{ExportDocument, SaveForm, SaveState};
-use super::job::{Job, JobId, JobResult, Save, Saved};
+use super::export_state::{ExportDocument, SaveForm, SaveState};
+use super::job::{Job, JobId, JobResult, SaveOutcome, SaveRequest};
 use super::model::{Model, Overlay};
 use super::msg::SideEffect;
 use super::screen_id::ScreenId;
-use super::widgets::field::Field;
+use super::widgets::text_field::TextField;
 use crate::facts::Subject;
 use crate::report::{Format, Report};
 
-/// The largest document for the clipboard, in bytes. Terminals cut or drop longer sequences; hterm,
-/// the strictest with a documented limit, accepts 100 000 characters of base64.
+/// Largest document for the clipboard, in bytes. Terminals cut or drop longer sequences; hterm, the
+/// strictest with a documented limit, accepts 100 000 characters of base64.
 pub const MAX_COPIED: usize = 74_994;
-/// Length limit of the host and of the target within a proposed file name.
+/// Length limit, in characters, for the host and for the target in a proposed file name.
 const MAX_NAME_PART: usize = 60;
 
-/// The format selected on the screen.
 pub fn selected_format(model: &Model) -> Format {
     let state = model.pages.get(&ScreenId::Export);
     let name = state.and_then(|state| state.selected.as_deref());
@@ -31,37 +29,37 @@ pub fn selected_format(model: &Model) -> Format {
         .unwrap_or(Format::Text)
 }
 
-/// The selected document, if it can be copied; the error is the reason.
+/// The error is the reason why the selected document cannot be copied.
 pub fn copyable_document(model: &Model) -> Result<&ExportDocument, String> {
     let format = selected_format(model);
-    match model.data.export.document(format) {
+    match model.data.export.rendered_document(format) {
         None => Err(format!("press enter to render {} first", format.name())),
         Some(Err(why)) => Err(why.to_owned()),
         Some(Ok(document)) if document.text.len() > MAX_COPIED => Err(format!(
-            "too large for the clipboard ({} kB); s saves it",
+            "too large for the clipboard ({} kB); press s to save it",
             document.text.len() / 1000
         )),
         Some(Ok(document)) => Ok(document),
     }
 }
 
-/// Whether there is a complete report to save; the error is the reason.
-pub fn may_save(data: &Data) -> Result<(), String> {
+/// The error is the reason why no report can be saved yet.
+pub fn check_can_save(data: &Data) -> Result<(), String> {
     let known = data.report.is_some() && data.complete;
     known
         .then_some(())
         .ok_or_else(|| "facts are still being collected".to_owned())
 }
 
-/// Starts rendering the next visible document, one at a time.
-pub fn render_next(model: &mut Model) -> Option<SideEffect> {
+/// Starts rendering the next unfolded document; documents render one at a time.
+pub fn start_next_render(model: &mut Model) -> Option<SideEffect> {
     if model.screen != ScreenId::Export
         || model.data.export.render_job.is_some()
-        || may_save(&model.data).is_err()
+        || check_can_save(&model.data).is_err()
     {
         return None;
     }
-    let state = model.page_state();
+    let state = model.current_page_state();
     let missing = |format: &Format| {
         state.is_unfolded(format.name()) && !model.data.export.documents.contains_key(format)
     };
@@ -77,9 +75,9 @@ pub fn open_save_form(model: &mut Model) {
         .data
         .report
         .as_deref()
-        .map(|report| file_name(report, format))
+        .map(|report| proposed_file_name(report, format))
         .unwrap_or_default();
-    let name = Field::new(&name);
+    let name = TextField::new(&name);
     model.overlay = Some(Overlay::Save(SaveForm {
         format,
         name,
@@ -87,16 +85,19 @@ pub fn open_save_form(model: &mut Model) {
     }));
 }
 
-/// Starts saving under the typed name.
-pub fn save(model: &mut Model, replace: bool) -> Option<SideEffect> {
+pub fn start_save(model: &mut Model, replace: bool) -> Option<SideEffect> {
     let job = model.next_job_id();
     let Some(Overlay::Save(form)) = &mut model.overlay else {
         return None;
     };
     form.stage = SaveState::Saving;
-    let document = model.data.export.document(form.format).and_then(Result::ok);
+    let document = model
+        .data
+        .export
+        .rendered_document(form.format)
+        .and_then(Result::ok);
     let document = document.map(|document| Arc::clone(&document.text));
-    let save = Save {
+    let save = SaveRequest {
         format: form.format,
         document,
         name: form.name.text().to_owned(),
@@ -106,8 +107,12 @@ pub fn save(model: &mut Model, replace: bool) -> Option<SideEffect> {
     Some(SideEffect::Start(job, Job::Save(save)))
 }
 
-/// Consumes the result of a job of this module; returns any other.
-pub fn accept(model: &mut Model, from: JobId, result: JobResult) -> Option<JobResult> {
+/// Consumes the result of a rendering or saving job; returns any other result.
+pub fn consume_export_result(
+    model: &mut Model,
+    from: JobId,
+    result: JobResult,
+) -> Option<JobResult> {
     let export = &mut model.data.export;
     if let Some((_, format)) = export.render_job.filter(|(job, _)| *job == from) {
         export.render_job = None;
@@ -130,14 +135,14 @@ pub fn accept(model: &mut Model, from: JobId, result: JobResult) -> Option<JobRe
     Some(result)
 }
 
-/// Shows the result in the save form, or as a notice if that was closed.
+/// Shows the result in the save form, or as a notice if the user has closed the form meanwhile.
 fn show_save_result(model: &mut Model, result: JobResult) {
     let waiting = match &mut model.overlay {
         Some(Overlay::Save(form)) if form.stage == SaveState::Saving => Some(form),
         _ => None,
     };
     let said = match (result, waiting) {
-        (JobResult::Saved(Saved::At(path)), waiting) => {
+        (JobResult::Saved(SaveOutcome::At(path)), waiting) => {
             let said = format!("saved: {path}");
             if waiting.is_some() {
                 model.overlay = None;
@@ -145,10 +150,10 @@ fn show_save_result(model: &mut Model, result: JobResult) {
             model.data.export.saved_notice = Some(said.clone());
             said
         }
-        (JobResult::Saved(Saved::Exists(path)), Some(form)) => {
+        (JobResult::Saved(SaveOutcome::Exists(path)), Some(form)) => {
             return form.stage = SaveState::Exists(path);
         }
-        (JobResult::Saved(Saved::Exists(path)), None) => format!("not saved: {path} exists"),
+        (JobResult::Saved(SaveOutcome::Exists(path)), None) => format!("not saved: {path} exists"),
         (JobResult::Failed(why), Some(form)) => return form.stage = SaveState::Naming(Some(why)),
         (JobResult::Failed(why), None) => format!("not saved: {why}"),
         _ => return,
@@ -156,18 +161,18 @@ fn show_save_result(model: &mut Model, result: JobResult) {
     model.notice = Some(said);
 }
 
-/// A file name from the host and, if the report has only one, the target.
-fn file_name(report: &Report, format: Format) -> String {
-    let mut parts = vec!["walwise".to_owned(), slug(&report.host.name)];
+/// Proposes a file name from the host and, if the report covers only one target, that target.
+fn proposed_file_name(report: &Report, format: Format) -> String {
+    let mut parts = vec!["walwise".to_owned(), slugify(&report.host.name)];
     if let [one] = report.targets.as_slice() {
-        parts.push(slug(Subject::name(&one.target)));
+        parts.push(slugify(Subject::name(&one.target)));
     }
     parts.retain(|part| !part.is_empty());
     format!("{}.{}", parts.join("-"), format.extension())
 }
 
-/// Letters, digits, dots and underscores, with single dashes for everything else.
-fn slug(text: &str) -> String {
+/// Replaces everything except ASCII letters, digits, dots and underscores by single dashes.
+fn slugify(text: &str) -> String {
     let words = text.split(|c: char| !(c.is_ascii_alphanumeric() || "._".contains(c)));
     let words: Vec<&str> = words.filter(|word| !word.is_empty()).collect();
     words.join("-").chars().take(MAX_NAME_PART).collect()
@@ -176,18 +181,18 @@ fn slug(text: &str) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::report::sample;
-    use crate::tui::sample::two_targets;
+    use crate::report::sample_reports;
+    use crate::tui::test_sessions::report_with_two_targets;
 
     #[test]
     fn a_proposed_name_says_host_and_target_and_is_a_plain_one() {
-        let mut report = sample::at_risk();
+        let mut report = sample_reports::at_risk();
         assert_eq!(
-            file_name(&report, Format::Json),
+            proposed_file_name(&report, Format::Json),
             "walwise-db7-srv-pg-15-main.json"
         );
         assert_eq!(
-            file_name(&two_targets(), Format::Markdown),
+            proposed_file_name(&report_with_two_targets(), Format::Markdown),
             "walwise-db7.md"
         );
         for name in [
@@ -199,7 +204,7 @@ mod tests {
             "x".repeat(500).as_str(),
         ] {
             report.host.name = name.to_owned();
-            let file = file_name(&report, Format::Text);
+            let file = proposed_file_name(&report, Format::Text);
             let allowed = |c: char| c.is_ascii_alphanumeric() || "._-".contains(c);
             assert!(
                 file.chars().all(allowed) && file.starts_with("walwise-") && file.len() < 200,

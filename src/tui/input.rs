@@ -1,5 +1,7 @@
-//! Keys, mouse and signals as messages, each from its own blocking thread. Terminal input is read
-//! as fast as it arrives, so that Ctrl-C is found behind any amount of it.
+//! Turns keys, mouse actions and signals into messages, each read by a blocking thread.
+//!
+//! Terminal input is read as fast as it arrives, so that Ctrl-C is found behind any amount of
+//! input.
 
 use std::io;
 use std::os::fd::AsFd;
@@ -14,22 +16,22 @@ use nix::sys::termios::{FlushArg, tcflush};
 use signal_hook::consts::{SIGCONT, SIGHUP, SIGINT, SIGTERM, SIGTSTP, SIGWINCH};
 use signal_hook::iterator::Signals;
 
+use super::input_queue::InputQueue;
 use super::msg::Msg;
-use super::queue::InputQueue;
 use super::terminal::{self, Decoder};
 
-/// How long a terminal that accepts no output, such as a stopped one, may delay the exit.
+/// Longest time for which a terminal that accepts no output can delay the exit.
 const EXIT_TIMEOUT: Duration = Duration::from_secs(5);
-/// Linux terminals return less per read.
+/// In bytes; more than a Linux terminal returns per read.
 const READ_SIZE: usize = 1 << 16;
 /// Interval of read attempts while another process group has the terminal.
 const RETRY_INTERVAL: Duration = Duration::from_millis(100);
 
-/// Starts listening for signals. Call it before taking over the terminal, so that no signal can
-/// leave it in that state.
-pub fn signals(out: Sender<Msg>) -> io::Result<()> {
+/// Starts listening for signals. Call this before changing the terminal's modes, so that no signal
+/// can end the process and leave them changed.
+pub fn listen_for_signals(out: Sender<Msg>) -> io::Result<()> {
     let mut signals = Signals::new([SIGTERM, SIGINT, SIGHUP, SIGTSTP, SIGCONT, SIGWINCH])?;
-    spawn("signals", move || {
+    spawn_named_thread("signals", move || {
         for number in &mut signals {
             if matches!(number, SIGTERM | SIGINT | SIGHUP) {
                 exit_after_timeout(number);
@@ -41,10 +43,10 @@ pub fn signals(out: Sender<Msg>) -> io::Result<()> {
     })
 }
 
-/// Starts listening for stop and continue only; the caller handles the other signals.
-pub fn stop_signals(out: Sender<Msg>) -> io::Result<()> {
+/// Listens only for SIGTSTP and SIGCONT; the caller handles the other signals.
+pub fn listen_for_suspend_signals(out: Sender<Msg>) -> io::Result<()> {
     let mut signals = Signals::new([SIGTSTP, SIGCONT])?;
-    spawn("stops", move || {
+    spawn_named_thread("stops", move || {
         for number in &mut signals {
             if out.send(Msg::Signal(number)).is_err() {
                 return;
@@ -53,42 +55,43 @@ pub fn stop_signals(out: Sender<Msg>) -> io::Result<()> {
     })
 }
 
-/// Ends the process after a timeout, in case drawing hangs on a terminal that accepts no output.
+/// Ends the process after [`EXIT_TIMEOUT`], in case drawing hangs on a terminal that accepts no
+/// output.
 fn exit_after_timeout(number: i32) {
     let end = move || {
         thread::sleep(EXIT_TIMEOUT);
-        terminal::restore_modes();
+        terminal::restore_terminal_modes();
         signal_hook::low_level::exit(number.saturating_add(128));
     };
     // If no thread can be started, the normal exit has to suffice.
-    let _ = spawn("patience", end);
+    let _ = spawn_named_thread("patience", end);
 }
 
-/// Starts listening for keys, the mouse, and the closing of the terminal. Size changes arrive as a
-/// signal.
-pub fn keys(out: &Sender<Msg>, queue: InputQueue) -> io::Result<()> {
+/// Starts listening for keys, the mouse, and the closing of the terminal. Size changes arrive as
+/// SIGWINCH.
+pub fn listen_for_input(out: &Sender<Msg>, queue: InputQueue) -> io::Result<()> {
     let closed = out.clone();
     let keys = out.clone();
-    spawn("hangup", move || {
-        if wait_until_closed() {
+    spawn_named_thread("hangup", move || {
+        if wait_until_terminal_closed() {
             let _ = closed.send(Msg::Hangup);
         }
     })?;
-    spawn("keys", move || {
+    spawn_named_thread("keys", move || {
         // With SIGTTIN blocked, a read in the background fails instead of stopping the process.
         let _ = SigSet::from(Signal::SIGTTIN).thread_block();
         let mut decoder = Decoder::default();
         let mut bytes = vec![0; READ_SIZE];
         let mut failed = false;
         loop {
-            let msgs = match read_input(&mut bytes, decoder.timeout()) {
+            let msgs = match read_input(&mut bytes, decoder.flush_timeout()) {
                 Ok(Some(read)) => decoder.decode(read),
                 Ok(None) => decoder.flush(),
-                // After two failures in the foreground the terminal is gone; the thread above
-                // reports it. A single one may date from the background.
-                Err(_) if failed && terminal::in_foreground() => return,
+                // After two failed reads in the foreground the terminal is gone, and the thread
+                // `hangup` reports that. A single failure may date from the background.
+                Err(_) if failed && terminal::is_in_foreground() => return,
                 Err(_) => {
-                    failed = terminal::in_foreground();
+                    failed = terminal::is_in_foreground();
                     thread::sleep(RETRY_INTERVAL);
                     continue;
                 }
@@ -99,8 +102,8 @@ pub fn keys(out: &Sender<Msg>, queue: InputQueue) -> io::Result<()> {
                 return;
             }
             if interrupts {
-                // As the terminal itself does at this key: text typed or pasted before must not
-                // reach the shell.
+                // Text typed or pasted before Ctrl-C must not reach the shell; a terminal in cooked
+                // mode drops such text as well.
                 let _ = tcflush(io::stdin(), FlushArg::TCIFLUSH);
                 decoder = Decoder::default();
             }
@@ -108,7 +111,8 @@ pub fn keys(out: &Sender<Msg>, queue: InputQueue) -> io::Result<()> {
     })
 }
 
-/// Reads available bytes; `None` after `wait`. End of input is an error, as a terminal has none.
+/// Returns the bytes that are available, or `None` if none arrive within `wait`. End of input is an
+/// error, because an open terminal never reports one.
 fn read_input(bytes: &mut [u8], wait: Option<Duration>) -> nix::Result<Option<&[u8]>> {
     let stdin = io::stdin();
     let wait = wait
@@ -127,9 +131,9 @@ fn read_input(bytes: &mut [u8], wait: Option<Duration>) -> nix::Result<Option<&[
     }
 }
 
-/// Blocks until the terminal is closed. poll(2) reports that without any requested event, whereas
-/// reading also fails in the background.
-fn wait_until_closed() -> bool {
+/// Blocks until the terminal is closed; returns false if poll(2) fails. Unlike read(2), poll(2)
+/// also works in the background, and reports a hangup without a requested event.
+fn wait_until_terminal_closed() -> bool {
     let stdin = io::stdin();
     loop {
         let mut asked = [PollFd::new(stdin.as_fd(), PollFlags::empty())];
@@ -141,7 +145,7 @@ fn wait_until_closed() -> bool {
     }
 }
 
-fn spawn(name: &str, work: impl FnOnce() + Send + 'static) -> io::Result<()> {
+fn spawn_named_thread(name: &str, work: impl FnOnce() + Send + 'static) -> io::Result<()> {
     thread::Builder::new()
         .name(name.to_owned())
         .spawn(work)

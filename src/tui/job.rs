@@ -1,8 +1,6 @@
-//! A background job: the request, its progress, and its result.
-
 use std::sync::Arc;
 
-use super::hypothesis::{AssumedHost, Supposition};
+use super::hypothesis::{AssumedFact, AssumedHost};
 use crate::facts::{Source, Subject};
 use crate::measure::Progress;
 use crate::report::{Format, Report};
@@ -11,56 +9,47 @@ use crate::settings::NewFilesystem;
 
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Job {
-    /// [`super::jobs::Worker::collect`].
     Collect,
-    /// [`super::jobs::Worker::plan_probe`].
     PlanProbe(Subject),
-    /// [`super::jobs::Worker::probe`].
     Probe(Subject),
-    /// [`super::jobs::Worker::suppose`].
-    Suppose(Vec<Supposition>),
-    /// [`super::jobs::Worker::want`].
+    Suppose(Vec<AssumedFact>),
     ChooseFilesystem(Subject, Option<NewFilesystem>),
-    /// [`super::jobs::Worker::raw`].
     Raw(Source, String),
-    /// [`super::jobs::Worker::document`].
     Document(Format),
-    /// [`super::jobs::Worker::save`].
-    Save(Save),
+    Save(SaveRequest),
 }
 
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Save {
+pub struct SaveRequest {
     pub format: Format,
-    /// The document as displayed; `None` to render it first.
+    /// The document as shown on screen; if `None`, the worker renders one.
     pub document: Option<Arc<str>>,
-    /// The file name as typed.
+    /// File name or path as typed.
     pub name: String,
-    /// Whether an existing file may be replaced.
+    /// Allows overwriting an existing file.
     pub replace: bool,
 }
 
-/// Identifies a job; numbers increase.
+/// A later job has a higher number.
 pub type JobId = u64;
 
 #[derive(Clone, Debug, PartialEq)]
 pub enum JobResult {
     Report(Box<Report>),
-    /// What a probe would do, to be confirmed.
+    /// Lines that describe what a probe would write, for the user to confirm.
     Plan(Vec<String>),
-    /// The host under assumptions.
     AssumedHost(Box<AssumedHost>),
-    /// The raw lines behind a value.
+    /// Source, value, and the recorded lines that the value was read from.
     Raw(Source, String, Vec<String>),
     Document(Arc<str>),
-    Saved(Saved),
-    /// The error, as a sentence.
+    Saved(SaveOutcome),
+    /// Error message for the user.
     Failed(String),
 }
 
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub enum Saved {
-    /// Saved under this absolute path.
+pub enum SaveOutcome {
+    /// Holds the absolute path.
     At(String),
     /// The file exists already; nothing was written.
     Exists(String),
@@ -68,11 +57,10 @@ pub enum Saved {
 
 #[derive(Clone, Debug)]
 pub enum JobProgress {
-    /// The step of reading, such as `mounts`.
+    /// Name of the collector that is running, such as `mounts`.
     Reading(String),
     Report(Box<Report>),
-    /// The rules for the coming report.
+    /// Sent before the report that the rules produce.
     Rules(Arc<RuleSet>),
-    /// Progress of a measurement.
     Probing(Box<Progress>),
 }

@@ -1,5 +1,7 @@
-//! The whole state of the screens. Only [`super::update`] changes it and [`super::frame`] draws it;
-//! it reads no clock and does no work.
+//! The whole state of the screens.
+//!
+//! Only [`super::update`] changes the model, and [`super::frame`] draws it. The model reads no
+//! clock and starts no thread.
 
 use std::collections::BTreeMap;
 
@@ -9,53 +11,50 @@ use ratatui::layout::Size;
 
 use super::click_map::ClickMap;
 use super::data::{Activity, Data};
-use super::documents::{Export, SaveForm};
-use super::focus::Focus;
-use super::hypothesis::Supposition;
+use super::export_state::{ExportState, SaveForm};
+use super::hypothesis::AssumedFact;
 use super::job::{Job, JobId};
-use super::msg::{Exit, SideEffect};
+use super::msg::{ExitReason, SideEffect};
 use super::page::{Page, PageState};
 use super::raw_answers::RawAnswers;
 use super::screen_id::ScreenId;
+use super::target_context::TargetContext;
 use super::theme::Theme;
 use super::viewport::Viewport;
 use super::what_if::Picker;
-use super::widgets::field::Field;
+use super::widgets::text_field::TextField;
 use crate::facts::Subject;
 use crate::report::Report;
 use crate::settings::NewFilesystem;
 
 #[derive(Clone, Debug)]
 pub enum Overlay {
-    /// All commands, filtered by the typed text.
     Help {
-        filter: Field,
+        filter: TextField,
         /// Index among the filtered commands.
         chosen: usize,
     },
-    /// The description of a probe, to be confirmed; the error is the refusal.
+    /// The error of `plan` is the reason why the target cannot be probed.
     Confirm {
         target: Subject,
         plan: Result<Vec<String>, String>,
     },
-    /// A fact to assume, then its value.
     WhatIf(Box<Picker>),
-    /// A file system for the free disk shown.
-    Filesystem { chosen: usize },
-    /// The file name for a document.
+    Filesystem {
+        chosen: usize,
+    },
     Save(SaveForm),
-    /// The targets, filtered by the typed text.
     Targets {
-        filter: Field,
+        filter: TextField,
         /// Index among the filtered targets.
         chosen: usize,
     },
 }
 
 impl Overlay {
-    /// Whether letters filter the list directly. A typed value may start with any character, so
-    /// there they do not.
-    pub fn filters_on_typing(&self) -> bool {
+    /// True if typed letters filter a list of commands, targets or facts; false while the user
+    /// types a value.
+    pub fn is_filtered_by_typing(&self) -> bool {
         match self {
             Self::Help { .. } | Self::Targets { .. } => true,
             Self::WhatIf(picker) => picker.fact.is_none(),
@@ -64,65 +63,64 @@ impl Overlay {
     }
 }
 
-/// Whether to draw again.
+/// When to draw again.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
-pub enum Dirty {
+pub enum RedrawUrgency {
     No,
     /// At the next frame.
     Soon,
-    /// Immediately, because the user is waiting.
+    /// Immediately, because the user pressed a key.
     Now,
 }
 
 #[derive(Clone, Debug)]
 pub struct Model {
     pub data: Data,
-    /// The target that the user chose; `None` for the worst one.
+    /// `None` selects the worst target.
     pub chosen_target: Option<Subject>,
     pub screen: ScreenId,
-    /// The screens visited before this one.
+    /// Screens visited before this one; `esc` returns to the last of them.
     pub trail: Vec<ScreenId>,
-    /// The user's position on each screen.
     pub pages: BTreeMap<ScreenId, PageState>,
     pub overlay: Option<Overlay>,
-    /// A line about the last event, until the next key.
+    /// Message about the last event, shown until the next key press.
     pub notice: Option<String>,
-    /// Until the first key press, a few keys are shown.
+    /// True until the first key press.
     pub shows_hints: bool,
-    /// Whether we handle the mouse, or the terminal does.
+    /// True if walwise receives mouse events; false leaves the mouse to the terminal, for selecting
+    /// text.
     pub mouse: bool,
-    /// The clickable areas of the last picture.
+    /// Clickable areas of the last drawn picture.
     pub hits: ClickMap,
     pub size: Size,
     pub animation_frame: usize,
-    /// The current page, valid while only its selection changes.
+    /// Page built last, reused while only the selection on the page changes.
     cached_page: Option<(ScreenId, Arc<Page>)>,
-    pub dirty: Dirty,
+    pub dirty: RedrawUrgency,
     /// Set when the screens are to close.
-    pub exit: Option<Exit>,
+    pub exit: Option<ExitReason>,
     next_job: JobId,
 }
 
-/// The current page and the user's position on it, built once until something changes.
 pub struct PageView {
     pub state: PageState,
     pub page: Arc<Page>,
 }
 
 impl Model {
-    /// The initial state, with the job that reads the host.
+    /// Returns the initial state and the first job, which reads the host.
     pub fn new(theme: Theme, size: Size) -> (Self, Vec<SideEffect>) {
         let mut model = Self {
             data: Data {
                 report: None,
                 complete: false,
-                focus: Focus::default(),
+                focus: TargetContext::default(),
                 rules: Arc::default(),
                 activity: Activity::Idle,
                 last_probe: None,
                 assumed_host: None,
                 raw: RawAnswers::default(),
-                export: Export::default(),
+                export: ExportState::default(),
                 theme,
             },
             chosen_target: None,
@@ -137,15 +135,15 @@ impl Model {
             size,
             animation_frame: 0,
             cached_page: None,
-            dirty: Dirty::Now,
+            dirty: RedrawUrgency::Now,
             exit: None,
             next_job: 0,
         };
-        let effects = vec![model.collect()];
+        let effects = vec![model.start_collect()];
         (model, effects)
     }
 
-    pub fn collect(&mut self) -> SideEffect {
+    pub fn start_collect(&mut self) -> SideEffect {
         let job = self.next_job_id();
         self.data.activity = Activity::Collecting {
             job,
@@ -154,8 +152,7 @@ impl Model {
         SideEffect::Start(job, Job::Collect)
     }
 
-    /// Starts planning a probe, and selects its target.
-    pub fn plan_probe(&mut self, target: Subject) -> SideEffect {
+    pub fn start_plan_probe(&mut self, target: Subject) -> SideEffect {
         self.chosen_target = Some(target.clone());
         let job = self.next_job_id();
         self.data.activity = Activity::Planning {
@@ -165,7 +162,7 @@ impl Model {
         SideEffect::Start(job, Job::PlanProbe(target))
     }
 
-    pub fn probe(&mut self, target: Subject) -> SideEffect {
+    pub fn start_probe(&mut self, target: Subject) -> SideEffect {
         let job = self.next_job_id();
         let of = target.clone();
         self.data.activity = Activity::Probing {
@@ -177,16 +174,14 @@ impl Model {
         SideEffect::Start(job, Job::Probe(target))
     }
 
-    /// Starts evaluating assumptions.
-    pub fn suppose(&mut self, suppositions: Vec<Supposition>) -> SideEffect {
+    pub fn start_assuming(&mut self, suppositions: Vec<AssumedFact>) -> SideEffect {
         let job = self.next_job_id();
         self.data.activity = Activity::Assuming { job };
         SideEffect::Start(job, Job::Suppose(suppositions))
     }
 
-    /// Starts planning with the chosen file system for a free disk; `None` restores the recommended
-    /// one.
-    pub fn choose_filesystem(
+    /// `None` restores the recommended file system.
+    pub fn start_filesystem_replan(
         &mut self,
         target: Subject,
         filesystem: Option<NewFilesystem>,
@@ -201,58 +196,59 @@ impl Model {
         self.next_job
     }
 
-    /// Shows facts as they arrive during the first reading.
-    pub fn update_partial(&mut self, report: Box<Report>) {
+    /// Shows facts as they arrive during the first reading. A later reading keeps the old report
+    /// until all facts are read.
+    pub fn show_partial_report(&mut self, report: Box<Report>) {
         if !self.data.complete {
-            self.update_report(report);
+            self.show_report(report);
             self.data.complete = false;
         }
     }
 
-    /// Shows a newer report; keeps the chosen target if the report still has it.
-    pub fn update_report(&mut self, report: Box<Report>) {
+    /// Keeps the chosen target if the new report still contains it.
+    pub fn show_report(&mut self, report: Box<Report>) {
         self.data.complete = true;
-        self.data.focus = Focus::new(&report, self.chosen_target.as_ref());
+        self.data.focus = TargetContext::new(&report, self.chosen_target.as_ref());
         self.data.report = Some(report);
-        self.data.export.forget();
+        self.data.export.drop_documents();
         self.data.raw = RawAnswers::default();
     }
 
-    /// The user's position on the current screen.
-    pub fn page_state(&self) -> PageState {
+    pub fn current_page_state(&self) -> PageState {
         self.pages.get(&self.screen).cloned().unwrap_or_default()
     }
 
-    pub fn view(&self) -> PageView {
-        let state = self.page_state();
+    pub fn current_page_view(&self) -> PageView {
+        let state = self.current_page_state();
         let kept = self
             .cached_page
             .as_ref()
             .filter(|(screen, _)| *screen == self.screen);
-        let page = kept.map_or_else(|| Arc::new(self.page(&state)), |(_, page)| Arc::clone(page));
+        let page = kept.map_or_else(
+            || Arc::new(self.build_page(&state)),
+            |(_, page)| Arc::clone(page),
+        );
         PageView { state, page }
     }
 
-    /// Caches the current page until something changes.
     pub fn cache_page(&mut self, page: Arc<Page>) {
         self.cached_page = Some((self.screen, page));
     }
 
-    /// Drops the cached page, because something other than its selection changes.
-    pub fn forget_page(&mut self) {
+    /// Call this whenever something other than the selection on the page changes.
+    pub fn drop_cached_page(&mut self) {
         self.cached_page = None;
     }
 
-    /// Builds the current page.
-    pub fn page(&self, state: &PageState) -> Page {
-        self.screen.page(
+    pub fn build_page(&self, state: &PageState) -> Page {
+        self.screen.build_page(
             &self.data,
             state,
             Viewport::new(self.size, state.filter.is_some()),
         )
     }
 
-    pub fn animates(&self) -> bool {
+    pub fn is_animating(&self) -> bool {
         self.data.activity != Activity::Idle
     }
 }

@@ -1,38 +1,36 @@
-//! Events of the screens, and the effects that they request. A session is a list of messages, so
-//! any session can be replayed as a test.
+//! Events of the screens, and the effects that they request.
+//!
+//! A test can replay a session as a list of messages.
 
 use ratatui::layout::Position;
 
 use super::job::{Job, JobId, JobProgress, JobResult};
-use super::key::KeyPress;
+use super::key_press::KeyPress;
 
 #[derive(Debug)]
 pub enum Msg {
     Key(KeyPress),
     /// Characters typed into a text field.
     Text(String),
-    /// Pasted text: untrusted, any content.
+    /// Untrusted text with any content.
     Paste(String),
-    /// A mouse action at this cell.
+    /// The position is a terminal cell, counted from 0.
     Mouse(MouseAction, Position),
-    /// Wake-up: input is in the queue.
+    /// Wakes the main loop: input is in the queue.
     Input,
     Signal(i32),
     Hangup,
-    /// The next animation frame.
     Tick,
-    /// Progress of a job.
     Progress(JobId, JobProgress),
     Done(JobId, JobResult),
 }
 
 impl Msg {
-    /// Whether it is Ctrl-C.
     pub fn is_interrupt(&self) -> bool {
-        matches!(self, Self::Key(key) if key.is_in("ctrl-c"))
+        matches!(self, Self::Key(key) if key.is_one_of("ctrl-c"))
     }
 
-    /// The character that it types, if any.
+    /// `None` for keys such as `esc` that type nothing.
     pub fn typed_char(&self) -> Option<char> {
         if let Self::Key(key) = self {
             key.typed_char()
@@ -44,35 +42,30 @@ impl Msg {
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum MouseAction {
-    /// The left button.
     Click,
-    /// Away from the user.
     WheelUp,
-    /// Towards the user.
     WheelDown,
 }
 
-/// A side effect to be performed outside of the model.
+/// An effect outside of the model, which the main loop performs.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum SideEffect {
     Start(JobId, Job),
-    /// Asks a job to stop.
     Cancel(JobId),
-    /// Copies a text to the clipboard.
     Copy(String),
-    /// Whether we handle the mouse, or the terminal does.
+    /// True enables mouse events; false leaves the mouse to the terminal.
     Mouse(bool),
-    /// Restores the terminal and stops, until continued.
+    /// Restores the terminal and stops the process until SIGCONT.
     Suspend,
-    /// Redraws everything at the current size, after a resize or foreign output.
+    /// Redraws every cell, after a resize or after another program wrote to the terminal.
     Redraw,
-    /// Takes over the terminal again, after being continued.
+    /// Sets the terminal's modes again after SIGCONT.
     Resume,
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Exit {
+pub enum ExitReason {
     Quit,
-    /// Ended by this signal, or by the key for it.
+    /// Holds the number of the signal; Ctrl-C counts as SIGINT.
     Signal(i32),
 }

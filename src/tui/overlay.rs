@@ -1,8 +1,7 @@
-//! The overlays: lists of commands and of targets, questions before a probe and before saving, and
-//! the choice of assumptions and of a file system.
+//! Windows over a screen: lists of commands and targets, questions before a probe or a save, and
+//! choices of assumptions and of a file system.
 
-pub mod pane {
-    //! Building blocks of the overlays: a frame, a list to choose from, and a row of keys.
+pub mod overlay_widgets {
 
     use std::ops::Range;
 
@@ -16,11 +15,10 @@ pub mod pane {
     use crate::tui::theme::{TextRole, Theme};
     use crate::tui::widgets::{area, text};
 
-    /// Width of an overlay, in columns.
+    /// In columns.
     pub const WIDTH: u16 = 76;
 
-    /// Draws a row of keys with their labels.
-    pub fn key_row(
+    pub fn draw_key_row(
         theme: Theme,
         choices: &[(&str, &str)],
         row: Rect,
@@ -31,16 +29,16 @@ pub mod pane {
         for (key, label) in choices {
             let said = format!(" {label}");
             let wide = text::width(key).saturating_add(text::width(&said));
-            let (place, after) = area::left(rest, u16::try_from(wide).unwrap_or(u16::MAX));
-            let key_style = theme.style(TextRole::Accent);
+            let (place, after) = area::split_left(rest, u16::try_from(wide).unwrap_or(u16::MAX));
+            let key_style = theme.role_style(TextRole::Accent);
             Line::from(vec![Span::styled(*key, key_style), Span::raw(said)]).render(place, buffer);
             hits.add_key(place, key);
-            (_, rest) = area::left(after, 4);
+            (_, rest) = area::split_left(after, 4);
         }
     }
 
-    /// Draws a titled text with keys below it, which stay visible if the text is longer than the
-    /// screen.
+    /// Draws a titled text with keys below. If the screen is too short, the text is cut and the
+    /// keys stay.
     pub fn draw_question(
         theme: Theme,
         (title, mut lines): (&str, Vec<Line<'static>>),
@@ -60,21 +58,20 @@ pub mod pane {
             line.render(row, buffer);
         }
         if let Some(row) = inner.rows().nth(below) {
-            key_row(theme, choices, row, hits, buffer);
+            draw_key_row(theme, choices, row, hits, buffer);
         }
     }
 
-    /// Top and bottom border.
+    /// Rows of the top and bottom border.
     const FRAME: usize = 2;
-    /// Rows of a list that are not entries: borders, typed text, and hints below.
+    /// Rows of an overlay that are not entries: borders, input line, and hints.
     const OTHER_ROWS: u16 = 5;
 
-    /// Entries per page of a list, for a screen body this high.
-    pub fn page_size(body: u16) -> usize {
+    /// Entries per page, for a screen body of this many rows.
+    pub fn entries_per_page(body: u16) -> usize {
         usize::from(body.saturating_sub(OTHER_ROWS)).max(1)
     }
 
-    /// A list to choose from.
     pub struct ChoiceList<'a> {
         pub title: &'a str,
         pub width: u16,
@@ -82,12 +79,13 @@ pub mod pane {
         pub above: Vec<Line<'static>>,
         pub count: usize,
         pub chosen: usize,
-        /// Lines after the entries; if empty, the number of hidden entries.
+        /// Lines after the entries. If empty, the number of hidden entries is shown instead.
         pub below: Vec<Line<'static>>,
     }
 
     impl ChoiceList<'_> {
-        /// Draws as many entries as fit, including the chosen one; returns their areas.
+        /// Draws as many entries as fit, always including the chosen one, and returns the index and
+        /// area of each.
         pub fn draw(
             self,
             theme: Theme,
@@ -100,7 +98,7 @@ pub mod pane {
             let wanted = rows(self.above.len() + self.count + said + FRAME);
             let width = self.width.min(whole.width);
             let room = usize::from(width).saturating_sub(4);
-            let title = text::truncate(self.title, room);
+            let title = text::truncate_to_width(self.title, room);
             let inner = draw_frame(
                 theme,
                 &title,
@@ -109,8 +107,8 @@ pub mod pane {
                 whole,
                 buffer,
             );
-            let (last, rest) = area::bottom(inner, rows(said));
-            let (first, rest) = area::top(rest, rows(self.above.len()));
+            let (last, rest) = area::split_bottom(inner, rows(said));
+            let (first, rest) = area::split_top(rest, rows(self.above.len()));
             let skipped = self
                 .chosen
                 .saturating_add(1)
@@ -122,7 +120,7 @@ pub mod pane {
             let mut below = self.below;
             if below.is_empty() && shown.end < self.count {
                 let says = format!("↓ {} more", self.count.saturating_sub(shown.end));
-                below.push(Line::styled(says, theme.style(TextRole::Doubt)));
+                below.push(Line::styled(says, theme.role_style(TextRole::Doubt)));
             }
             let places: Vec<(usize, Rect)> = shown.clone().zip(rest.rows()).collect();
             let lines = self
@@ -138,19 +136,19 @@ pub mod pane {
         }
     }
 
-    /// The typed text after a mark, or a placeholder.
+    /// An empty input shows `asks` as a placeholder.
     pub fn input_line(theme: Theme, mark: &'static str, typed: &str, asks: &str) -> Line<'static> {
         let (shown, role) = match typed {
             "" => (asks.to_owned(), TextRole::Dim),
             typed => (format!("{typed}_"), TextRole::Plain),
         };
         Line::from(vec![
-            Span::styled(mark, theme.style(TextRole::Accent)),
-            Span::styled(shown, theme.style(role)),
+            Span::styled(mark, theme.role_style(TextRole::Accent)),
+            Span::styled(shown, theme.role_style(role)),
         ])
     }
 
-    /// Draws an empty frame with a title, centred; returns its inner area.
+    /// Returns the area inside the border.
     pub fn draw_frame(
         theme: Theme,
         title: &str,
@@ -159,37 +157,36 @@ pub mod pane {
         whole: Rect,
         buffer: &mut Buffer,
     ) -> Rect {
-        let pane = area::centred(whole, width, height);
+        let pane = area::centred_area(whole, width, height);
         Clear.render(pane, buffer);
         let block = Block::bordered()
-            .border_style(theme.style(TextRole::Dim))
+            .border_style(theme.role_style(TextRole::Dim))
             .title(Line::styled(
                 format!(" {title} "),
-                theme.style(TextRole::Heading),
+                theme.role_style(TextRole::Heading),
             ));
         let inner = block.inner(pane);
         block.render(pane, buffer);
-        let content = area::inset(inner, 1);
+        let content = area::inset_sides(inner, 1);
         buffer.set_style(content, Style::default());
         content
     }
 }
-mod confirm {
-    //! The question before a probe: what it would write, where, and for how long. Nothing is
-    //! written before the answer.
+mod probe_question {
+    //! Asks before a probe and shows what it would write, where, and for how long. Nothing is
+    //! written before the user agrees.
 
     use ratatui::buffer::Buffer;
     use ratatui::layout::Rect;
     use ratatui::text::Line;
 
-    use super::pane::{WIDTH, draw_question};
+    use super::overlay_widgets::{WIDTH, draw_question};
     use crate::facts::Subject;
     use crate::tui::click_map::ClickMap;
     use crate::tui::model::Model;
     use crate::tui::theme::TextRole;
     use crate::tui::widgets::text;
 
-    /// Draws the plan, or the refusal.
     pub fn draw(
         model: &Model,
         target: &Subject,
@@ -214,7 +211,7 @@ mod confirm {
                 lines.extend(
                     text::wrap(why, room)
                         .into_iter()
-                        .map(|line| Line::styled(line, theme.style(TextRole::Doubt))),
+                        .map(|line| Line::styled(line, theme.role_style(TextRole::Doubt))),
                 );
                 &[("esc", "close")]
             }
@@ -225,7 +222,7 @@ mod confirm {
         };
         draw_question(
             theme,
-            (&text::truncate(&title, room), lines),
+            (&text::truncate_to_width(&title, room), lines),
             question,
             area,
             hits,
@@ -233,15 +230,14 @@ mod confirm {
         );
     }
 }
-mod filesystem {
-    //! The choice of a file system for a free disk, with trade-offs and refusals.
+mod filesystem_choice_list {
 
     use ratatui::buffer::Buffer;
     use ratatui::layout::Rect;
     use ratatui::style::Modifier;
     use ratatui::text::Line;
 
-    use super::pane::{ChoiceList, WIDTH};
+    use super::overlay_widgets::{ChoiceList, WIDTH};
     use crate::report::FilesystemChoice;
     use crate::tui::model::Model;
     use crate::tui::target_row::selection_mark;
@@ -249,17 +245,16 @@ mod filesystem {
     use crate::tui::widgets::columns::{self, Column, StyledText};
     use crate::tui::widgets::text;
 
-    /// Draws the list, with the explanation of the chosen entry below.
     pub fn draw(model: &Model, chosen: usize, area: Rect, buffer: &mut Buffer) {
         let theme = model.data.theme;
-        let choices = model.data.filesystems();
+        let choices = model.data.filesystem_choices();
         let room = usize::from(WIDTH.min(area.width).saturating_sub(4));
         let (says, role) = choices
             .get(chosen)
-            .map_or((String::new(), TextRole::Dim), explanation);
+            .map_or((String::new(), TextRole::Dim), choice_explanation);
         let says = text::wrap(&says, room)
             .into_iter()
-            .map(|line| Line::styled(line, theme.style(role)));
+            .map(|line| Line::styled(line, theme.role_style(role)));
         let list = ChoiceList {
             title: &format!("File system for {}", model.data.focus.title),
             width: WIDTH,
@@ -271,12 +266,16 @@ mod filesystem {
         let rows: Vec<Vec<StyledText>> = choices
             .iter()
             .enumerate()
-            .map(|(at, choice)| cells(choice, at == chosen, theme))
+            .map(|(at, choice)| choice_cells(choice, at == chosen, theme))
             .collect();
         list.draw(theme, area, buffer, |shown, room| {
-            let lines = columns::lines(
+            let lines = columns::align_rows(
                 &rows,
-                &[Column::keep(1), Column::keep(6), Column::keep(10)],
+                &[
+                    Column::new_cuttable(1),
+                    Column::new_cuttable(6),
+                    Column::new_cuttable(10),
+                ],
                 room,
             );
             lines
@@ -287,8 +286,8 @@ mod filesystem {
         });
     }
 
-    fn cells(choice: &FilesystemChoice, is_chosen: bool, theme: Theme) -> Vec<StyledText> {
-        let name = theme.style(if choice.refused.is_none() {
+    fn choice_cells(choice: &FilesystemChoice, is_chosen: bool, theme: Theme) -> Vec<StyledText> {
+        let name = theme.role_style(if choice.refused.is_none() {
             TextRole::Plain
         } else {
             TextRole::Dim
@@ -317,18 +316,18 @@ mod filesystem {
         vec![
             selection_mark(theme, is_chosen),
             (choice.filesystem.to_string(), name),
-            (says, theme.style(TextRole::Dim)),
+            (says, theme.role_style(TextRole::Dim)),
         ]
     }
 
-    /// Why it cannot be created, else the rule's title and the trade-off.
-    fn explanation(choice: &FilesystemChoice) -> (String, TextRole) {
+    /// The reason why the choice is refused, or else the title and the trade-off of its rule.
+    fn choice_explanation(choice: &FilesystemChoice) -> (String, TextRole) {
         if let Some(why) = &choice.refused {
             return (why.clone(), TextRole::Doubt);
         }
         let title = choice.title.as_ref().map(|title| format!("{title}."));
         let price = choice
-            .price
+            .tradeoff
             .as_ref()
             .map(|price| format!("Trade-off: {price}"));
         (
@@ -338,18 +337,17 @@ mod filesystem {
     }
 }
 mod help {
-    //! Help and command palette in one: the commands of the screen below, filtered by typed text.
-    //! Unavailable ones are dim, with the reason.
+    //! Help and command palette in one; unavailable commands are dim and show the reason.
 
     use ratatui::buffer::Buffer;
     use ratatui::layout::Rect;
     use ratatui::style::Modifier;
     use ratatui::text::{Line, Span};
 
-    use super::pane::{ChoiceList, input_line};
+    use super::overlay_widgets::{ChoiceList, input_line};
     use crate::tui::click_map::{ClickMap, ClickTarget};
     use crate::tui::command::{self, UserAction};
-    use crate::tui::key;
+    use crate::tui::key_press;
     use crate::tui::model::Model;
     use crate::tui::theme::TextRole;
     use crate::tui::widgets::text;
@@ -366,7 +364,8 @@ mod help {
     ) {
         let theme = model.data.theme;
         let commands = command::help_entries(model, filter);
-        // The reason why the chosen command is unavailable, in full.
+        // The row of a command may cut the reason, so the chosen command's reason is also shown
+        // below the list.
         let why = commands
             .get(chosen)
             .and_then(|command| command.enabled.as_ref().err());
@@ -379,8 +378,8 @@ mod help {
             below: why
                 .map(|why| {
                     let room = usize::from(WIDTH.min(area.width).saturating_sub(4));
-                    let says = text::truncate(&format!("unavailable: {why}"), room);
-                    Line::styled(says, theme.style(TextRole::Doubt))
+                    let says = text::truncate_to_width(&format!("unavailable: {why}"), room);
+                    Line::styled(says, theme.role_style(TextRole::Doubt))
                 })
                 .into_iter()
                 .collect(),
@@ -404,7 +403,7 @@ mod help {
             shown.map(line).collect()
         });
         for (at, row) in places {
-            hits.add(row, ClickTarget::Entry(at));
+            hits.add_area(row, ClickTarget::Entry(at));
         }
     }
 
@@ -422,41 +421,42 @@ mod help {
             Ok(()) => (command.label.to_owned(), TextRole::Plain),
             Err(why) => (format!("{}  ({why})", command.label), TextRole::Dim),
         };
-        let mut said_style = theme.style(role);
+        let mut said_style = theme.role_style(role);
         if chosen {
             said_style = said_style.add_modifier(Modifier::BOLD);
         }
         Line::from(vec![
-            Span::styled(text::pad(heading, 10), theme.style(TextRole::Dim)),
+            Span::styled(
+                text::pad_or_truncate(heading, 10),
+                theme.role_style(TextRole::Dim),
+            ),
             Span::styled(
                 if chosen { "▸ " } else { "  " },
-                theme.style(TextRole::Accent),
+                theme.role_style(TextRole::Accent),
             ),
             Span::styled(
-                text::pad(&key::display_names(command.keys), keys_room),
-                theme.style(TextRole::Accent),
+                text::pad_or_truncate(&key_press::format_key_names(command.keys), keys_room),
+                theme.role_style(TextRole::Accent),
             ),
-            Span::styled(text::truncate(&said, said_room), said_style),
+            Span::styled(text::truncate_to_width(&said, said_room), said_style),
         ])
     }
 }
-mod save {
-    //! The question before saving: the file name, and whether to replace an existing file.
+mod save_dialog {
 
     use ratatui::buffer::Buffer;
     use ratatui::layout::Rect;
     use ratatui::text::{Line, Span};
 
-    use super::pane::{WIDTH, draw_question};
+    use super::overlay_widgets::{WIDTH, draw_question};
     use crate::tui::click_map::ClickMap;
-    use crate::tui::documents::{SaveForm, SaveState};
+    use crate::tui::export_state::{SaveForm, SaveState};
     use crate::tui::model::Model;
     use crate::tui::theme::TextRole;
     use crate::tui::widgets::text;
 
     const INDENT: usize = 6;
 
-    /// Draws the name with its cursor, a hint or error, and the keys.
     pub fn draw(
         model: &Model,
         form: &SaveForm,
@@ -467,14 +467,15 @@ mod save {
         let theme = model.data.theme;
         let room = usize::from(WIDTH.min(area.width).saturating_sub(4));
         let name = match form.stage {
-            SaveState::Naming(_) => form.name.line(room.saturating_sub(INDENT)),
-            SaveState::Saving | SaveState::Exists(_) => {
-                Line::raw(text::fit_end(form.name.text(), room.saturating_sub(INDENT)))
-            }
+            SaveState::Naming(_) => form.name.render_line(room.saturating_sub(INDENT)),
+            SaveState::Saving | SaveState::Exists(_) => Line::raw(text::truncate_start(
+                form.name.text(),
+                room.saturating_sub(INDENT),
+            )),
         };
         let mut named = vec![Span::styled(
-            text::pad("File", INDENT),
-            theme.style(TextRole::Dim),
+            text::pad_or_truncate("File", INDENT),
+            theme.role_style(TextRole::Dim),
         )];
         named.extend(name.spans);
         let mut lines = vec![Line::from(named), Line::default()];
@@ -494,7 +495,7 @@ mod save {
         lines.extend(
             text::wrap(&exists, room)
                 .into_iter()
-                .map(|line| Line::styled(line, theme.style(role))),
+                .map(|line| Line::styled(line, theme.role_style(role))),
         );
         let choices: &[(&str, &str)] = match form.stage {
             SaveState::Naming(_) => &[("enter", "save"), ("esc", "cancel")],
@@ -509,14 +510,13 @@ mod save {
         draw_question(theme, (&title, lines), choices, area, hits, buffer);
     }
 }
-mod targets {
-    //! The list of targets, worst first, filtered by the typed text.
+mod target_choice_list {
 
     use ratatui::buffer::Buffer;
     use ratatui::layout::Rect;
     use ratatui::text::Line;
 
-    use super::pane::{ChoiceList, WIDTH, input_line};
+    use super::overlay_widgets::{ChoiceList, WIDTH, input_line};
     use crate::report::TargetSummary;
     use crate::tui::click_map::{ClickMap, ClickTarget};
     use crate::tui::command;
@@ -525,7 +525,7 @@ mod targets {
     use crate::tui::theme::TextRole;
     use crate::tui::widgets::columns;
 
-    /// Columns for the title.
+    /// In columns.
     const NAME: usize = 44;
 
     pub fn draw(
@@ -540,8 +540,8 @@ mod targets {
         let Some(report) = model.data.report.as_deref() else {
             return;
         };
-        let found: Vec<(usize, &TargetSummary)> = command::overlay_targets(model, filter).collect();
-        let none = Line::styled("No target matches.", theme.style(TextRole::Doubt));
+        let found: Vec<(usize, &TargetSummary)> = command::filter_targets(model, filter).collect();
+        let none = Line::styled("No target matches.", theme.role_style(TextRole::Doubt));
         let list = ChoiceList {
             title: "Targets, worst first",
             width: WIDTH,
@@ -556,10 +556,16 @@ mod targets {
         };
         let cells = |at: usize| {
             let (_, target) = found.get(at)?;
-            Some(target_row::cells(report, target, at == chosen, NAME, theme))
+            Some(target_row::target_cells(
+                report,
+                target,
+                at == chosen,
+                NAME,
+                theme,
+            ))
         };
         let places = list.draw(theme, area, buffer, |shown, room| {
-            columns::lines(
+            columns::align_rows(
                 &shown.filter_map(cells).collect::<Vec<_>>(),
                 &target_row::COLUMNS,
                 room,
@@ -567,31 +573,30 @@ mod targets {
         });
         for (at, place) in places {
             if let Some((target, _)) = found.get(at) {
-                hits.add(place, ClickTarget::Target(*target));
+                hits.add_area(place, ClickTarget::Target(*target));
             }
         }
     }
 }
-mod what_if {
-    //! Assumptions: the list of facts that can be assumed, then the values of the chosen one.
+mod what_if_picker {
 
     use ratatui::buffer::Buffer;
     use ratatui::layout::Rect;
     use ratatui::style::Modifier;
     use ratatui::text::Line;
 
-    use super::pane::{ChoiceList, WIDTH, input_line};
+    use super::overlay_widgets::{ChoiceList, WIDTH, input_line};
     use crate::tui::labels;
     use crate::tui::model::Model;
     use crate::tui::target_row::selection_mark;
     use crate::tui::theme::{TextRole, Theme};
-    use crate::tui::what_if::{MenuItem, Picker, SelectableFact};
+    use crate::tui::what_if::{Picker, PickerEntry, SelectableFact};
     use crate::tui::widgets::columns::{self, Column, StyledText};
     use crate::tui::widgets::text;
 
     pub fn draw(model: &Model, picker: &Picker, area: Rect, buffer: &mut Buffer) {
         let theme = model.data.theme;
-        let entries = picker.entries();
+        let entries = picker.matching_entries();
         let room = usize::from(WIDTH.min(area.width).saturating_sub(4));
         let mut above = picker
             .fact
@@ -610,7 +615,7 @@ mod what_if {
             }
             Some(of) => format!("Enter value: {} of {}", of.key.name, of.subject),
         };
-        let below = hint(picker, entries.len(), theme, room);
+        let below = hint_lines(picker, entries.len(), theme, room);
         let choices = ChoiceList {
             title: &title,
             width: WIDTH,
@@ -620,7 +625,7 @@ mod what_if {
             below,
         };
         choices.draw(theme, area, buffer, |shown, room| {
-            let shown: Vec<(usize, &MenuItem<'_>)> = entries
+            let shown: Vec<(usize, &PickerEntry<'_>)> = entries
                 .iter()
                 .enumerate()
                 .skip(shown.start)
@@ -630,26 +635,33 @@ mod what_if {
         });
     }
 
-    /// The description of a fact, and its current value.
+    /// The description of the fact and its current value.
     fn fact_lines(choice: &SelectableFact, theme: Theme, room: usize) -> Vec<Line<'static>> {
-        let dim = theme.style(TextRole::Dim);
+        let dim = theme.role_style(TextRole::Dim);
         let doc = text::wrap(choice.key.doc.trim(), room).into_iter();
         let mut lines: Vec<Line<'static>> = doc.map(|line| Line::styled(line, dim)).collect();
-        lines.push(Line::raw(text::truncate(
-            &format!("now      {}", choice.current_value()),
+        lines.push(Line::raw(text::truncate_to_width(
+            &format!("now      {}", choice.actual_value_text()),
             room,
         )));
         if let Some(supposed) = &choice.assumed_value {
-            let line = text::truncate(&format!("assumed  {supposed}"), room);
-            lines.push(Line::styled(line, theme.style(TextRole::Doubt)));
+            let line = text::truncate_to_width(&format!("assumed  {supposed}"), room);
+            lines.push(Line::styled(line, theme.role_style(TextRole::Doubt)));
         }
         lines
     }
 
-    /// The text below the list: an error, else the format of a value, or what assumptions never
-    /// affect.
-    fn hint(picker: &Picker, entries: usize, theme: Theme, room: usize) -> Vec<Line<'static>> {
-        let mistake = picker.mistake.clone().or_else(|| picker.sign_mistake());
+    /// Shows an error, or the format of a value, or what assumptions cannot affect.
+    fn hint_lines(
+        picker: &Picker,
+        entries: usize,
+        theme: Theme,
+        room: usize,
+    ) -> Vec<Line<'static>> {
+        let mistake = picker
+            .mistake
+            .clone()
+            .or_else(|| picker.equals_sign_error());
         let (says, role) = match (&mistake, &picker.fact) {
             (Some(mistake), _) => (mistake.clone(), TextRole::Doubt),
             (None, Some(of)) if entries == 0 => {
@@ -674,12 +686,12 @@ mod what_if {
         text::wrap(&says, room)
             .into_iter()
             .take(3)
-            .map(|line| Line::styled(line, theme.style(role)))
+            .map(|line| Line::styled(line, theme.role_style(role)))
             .collect()
     }
 
     fn entry_lines(
-        shown: &[(usize, &MenuItem<'_>)],
+        shown: &[(usize, &PickerEntry<'_>)],
         chosen: usize,
         theme: Theme,
         room: usize,
@@ -688,16 +700,16 @@ mod what_if {
         let mut rows: Vec<Vec<StyledText>> = Vec::new();
         for (at, entry) in shown {
             let is_chosen = *at == chosen;
-            let plain = theme.style(TextRole::Plain);
+            let plain = theme.role_style(TextRole::Plain);
             let name = if is_chosen {
                 plain.add_modifier(Modifier::BOLD)
             } else {
                 plain
             };
             let mark = selection_mark(theme, is_chosen);
-            let dim = theme.style(TextRole::Dim);
+            let dim = theme.role_style(TextRole::Dim);
             rows.push(match entry {
-                MenuItem::Fact(choice) => {
+                PickerEntry::Fact(choice) => {
                     let heading = if choice.group == group {
                         ""
                     } else {
@@ -705,10 +717,11 @@ mod what_if {
                     };
                     group = choice.group;
                     let now = match &choice.assumed_value {
-                        Some(supposed) => {
-                            (format!("assumed {supposed}"), theme.style(TextRole::Doubt))
-                        }
-                        None => (choice.current_value(), dim),
+                        Some(supposed) => (
+                            format!("assumed {supposed}"),
+                            theme.role_style(TextRole::Doubt),
+                        ),
+                        None => (choice.actual_value_text(), dim),
                     };
                     let of = (labels::subject_label(&choice.subject), plain);
                     vec![
@@ -719,20 +732,20 @@ mod what_if {
                         now,
                     ]
                 }
-                MenuItem::Value(word) => vec![mark, ((*word).to_owned(), name)],
-                MenuItem::ActualValue => vec![mark, ("the real value".to_owned(), name)],
+                PickerEntry::Value(word) => vec![mark, ((*word).to_owned(), name)],
+                PickerEntry::ActualValue => vec![mark, ("the real value".to_owned(), name)],
             });
         }
         let facts = [
-            Column::keep(12),
-            Column::keep(1),
-            Column::keep(20),
-            Column::keep(8),
-            Column::keep(10),
+            Column::new_cuttable(12),
+            Column::new_cuttable(1),
+            Column::new_cuttable(20),
+            Column::new_cuttable(8),
+            Column::new_cuttable(10),
         ];
-        let values = [Column::keep(1), Column::keep(10)];
-        let is_facts = matches!(shown.first(), Some((_, MenuItem::Fact(_))));
-        columns::lines(&rows, if is_facts { &facts } else { &values }, room)
+        let values = [Column::new_cuttable(1), Column::new_cuttable(10)];
+        let is_facts = matches!(shown.first(), Some((_, PickerEntry::Fact(_))));
+        columns::align_rows(&rows, if is_facts { &facts } else { &values }, room)
     }
 }
 
@@ -742,7 +755,6 @@ use ratatui::layout::Rect;
 use super::click_map::ClickMap;
 use super::model::{Model, Overlay};
 
-/// Draws the overlay within this area.
 pub fn draw(model: &Model, area: Rect, hits: &mut ClickMap, buffer: &mut Buffer) {
     match &model.overlay {
         None => {}
@@ -750,13 +762,15 @@ pub fn draw(model: &Model, area: Rect, hits: &mut ClickMap, buffer: &mut Buffer)
             help::draw(model, filter.text(), *chosen, area, hits, buffer);
         }
         Some(Overlay::Confirm { target, plan }) => {
-            confirm::draw(model, target, plan, area, hits, buffer);
+            probe_question::draw(model, target, plan, area, hits, buffer);
         }
-        Some(Overlay::WhatIf(picker)) => what_if::draw(model, picker, area, buffer),
-        Some(Overlay::Filesystem { chosen }) => filesystem::draw(model, *chosen, area, buffer),
-        Some(Overlay::Save(form)) => save::draw(model, form, area, hits, buffer),
+        Some(Overlay::WhatIf(picker)) => what_if_picker::draw(model, picker, area, buffer),
+        Some(Overlay::Filesystem { chosen }) => {
+            filesystem_choice_list::draw(model, *chosen, area, buffer)
+        }
+        Some(Overlay::Save(form)) => save_dialog::draw(model, form, area, hits, buffer),
         Some(Overlay::Targets { filter, chosen }) => {
-            targets::draw(model, filter.text(), *chosen, area, hits, buffer);
+            target_choice_list::draw(model, filter.text(), *chosen, area, hits, buffer);
         }
     }
 }

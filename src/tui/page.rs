@@ -1,8 +1,9 @@
-//! A page: blocks of lines, some of which can be selected and unfolded. Every screen is one.
+//! A page of blocks; every screen builds one. A block is a group of lines that may be selected and
+//! unfolded.
 //!
-//! It moves, scrolls and draws without knowing what the blocks mean. A wide page may have a pane at
-//! its right, which is a page itself; keys go to one of the two. The selection is kept by name, so
-//! that it survives a new report.
+//! The page moves, scrolls and draws without knowing what the blocks mean. A wide page may have a
+//! second page as a pane at its right; keys go to one of the two. The selection is stored by name,
+//! so that it survives a new report.
 
 mod block;
 
@@ -25,9 +26,8 @@ use super::widgets::area;
 /// Columns at the left for the selection mark.
 const GUTTER: u16 = 3;
 
-/// The direction of a jump to a block with a problem.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum JumpToIssue {
+pub enum IssueDirection {
     Next,
     Previous,
 }
@@ -36,46 +36,40 @@ pub enum JumpToIssue {
 pub struct Page {
     pub blocks: Vec<Block>,
     pub pane: Option<Pane>,
-    /// The column at the left of the page.
     pub side: Option<Sidebar>,
 }
 
-/// A page at the right of another one.
 #[derive(Clone, Debug)]
 pub struct Pane {
     pub page: Box<Page>,
-    /// In columns, including the line at its left.
+    /// In columns, including the vertical line at the pane's left.
     pub width: u16,
 }
 
 impl Pane {
-    /// Columns for the content of a pane this wide.
+    /// Columns left for text in a pane of this width.
     pub fn content_width(width: u16) -> usize {
         Page::content_width(width.saturating_sub(1))
     }
 }
 
-/// The user's position on a page.
 #[derive(Clone, Debug, Default)]
 pub struct PageState {
-    /// The selected block, by name; the first selectable block if there is none of this name.
+    /// Key of the selected block. If no block has this key, the first selectable block is selected.
     pub selected: Option<String>,
-    /// Unfolded blocks, by name.
     pub unfolded: BTreeSet<String>,
     pub filter: Option<Filter>,
-    /// Whether only unknown facts are shown, on screens that support it.
+    /// Shows only unknown facts, on screens with facts.
     pub only_unknown: bool,
-    /// Whether names and sources are shown, on screens that fold them.
     pub with_sources: bool,
-    /// The position in the pane.
     pane: Option<Box<PageState>>,
     in_pane: bool,
     scroll: usize,
 }
 
 impl PageState {
-    /// A state without selection, unfolded blocks or search; display options stay.
-    pub fn reset(&self) -> Self {
+    /// Copies the display options, but not the selection, unfolded blocks and filter.
+    pub fn display_options_only(&self) -> Self {
         Self {
             only_unknown: self.only_unknown,
             with_sources: self.with_sources,
@@ -87,26 +81,24 @@ impl PageState {
         self.unfolded.contains(key)
     }
 
-    /// Whether an element with this text is shown.
-    pub fn passes(&self, said: &str) -> bool {
+    /// True if there is no filter, or the filter matches this text.
+    pub fn passes_filter(&self, said: &str) -> bool {
         self.filter
             .as_ref()
-            .is_none_or(|filter| filter.passes(said))
+            .is_none_or(|filter| filter.matches(said))
     }
 
-    /// Whether a filter is active.
-    pub fn is_searching(&self) -> bool {
+    pub fn has_filter_text(&self) -> bool {
         self.filter
             .as_ref()
             .is_some_and(|filter| !filter.text.text().trim().is_empty())
     }
 
-    /// Whether keys are typed into the filter.
-    pub fn is_typing(&self) -> bool {
+    /// True while keys are typed into the filter.
+    pub fn is_typing_filter(&self) -> bool {
         self.filter.as_ref().is_some_and(|filter| filter.typing)
     }
 
-    /// The position in the pane.
     pub fn pane_state(&self) -> Self {
         self.pane.as_deref().cloned().unwrap_or_default()
     }
@@ -121,12 +113,9 @@ impl PageState {
     }
 }
 
-/// A movement on a page.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Motion {
-    /// To the previous line or block.
     Up,
-    /// To the next line or block.
     Down,
     PageUp,
     PageDown,
@@ -135,7 +124,8 @@ pub enum Motion {
 }
 
 impl Motion {
-    /// The index reached from `at` in a list of `count` entries, with `page` entries per page.
+    /// Returns the index after the motion, in a list of `count` entries with `page` entries per
+    /// page.
     pub fn position_after(self, at: usize, page: usize, count: usize) -> usize {
         let last = count.saturating_sub(1);
         let next = match self {
@@ -151,30 +141,30 @@ impl Motion {
 }
 
 impl Page {
-    /// Columns for the content of a page this wide.
+    /// Columns left for text in a page of this width.
     pub fn content_width(width: u16) -> usize {
         usize::from(width.saturating_sub(GUTTER).saturating_sub(1))
     }
 
-    /// Adds lines that cannot be selected.
-    pub fn text(&mut self, lines: Vec<Line<'static>>) {
-        self.blocks.push(Block::text(lines));
+    pub fn push_text(&mut self, lines: Vec<Line<'static>>) {
+        self.blocks.push(Block::new_text(lines));
     }
 
-    /// Adds a heading with an empty line before it, and dim text at its right.
-    pub fn heading(&mut self, theme: Theme, title: &str, aside: &str) {
+    /// Adds a heading with an empty line above and dim text at the heading's right.
+    pub fn push_heading(&mut self, theme: Theme, title: &str, aside: &str) {
         let mut lines = Vec::new();
         if !self.blocks.is_empty() {
             lines.push(Line::default());
         }
         lines.push(Line::from(vec![
-            Span::styled(title.to_owned(), theme.style(TextRole::Heading)),
-            Span::styled(format!("   {aside}"), theme.style(TextRole::Dim)),
+            Span::styled(title.to_owned(), theme.role_style(TextRole::Heading)),
+            Span::styled(format!("   {aside}"), theme.role_style(TextRole::Dim)),
         ]));
-        self.blocks.push(Block::heading(lines));
+        self.blocks.push(Block::new_heading(lines));
     }
 
-    /// Keeps only blocks that match by their own text or their heading's, each below its heading.
+    /// Keeps blocks for which `wanted` accepts the block's text together with the heading's text.
+    /// Headings without such blocks are dropped.
     pub fn retain_matching(&mut self, wanted: impl Fn(&str) -> bool) {
         let (mut heading, mut over) = (None, String::new());
         for block in std::mem::take(&mut self.blocks) {
@@ -188,17 +178,16 @@ impl Page {
         }
     }
 
-    /// Whether keys go to the pane; false if the terminal has become too narrow for one.
+    /// True if the pane receives the keys; false if the terminal has become too narrow for a pane.
     pub fn is_in_pane(&self, state: &PageState) -> bool {
         self.active_pane(state).is_some()
     }
 
-    /// The state of the page or pane that has the keys.
+    /// State of the page or pane that receives the keys.
     pub fn active_state<'s>(&self, state: &'s PageState) -> &'s PageState {
         self.active_pane(state).map_or(state, |(_, beside)| beside)
     }
 
-    /// The same, mutable.
     pub fn active_state_mut<'s>(&self, state: &'s mut PageState) -> &'s mut PageState {
         if self.is_in_pane(state) {
             state.pane.get_or_insert_default()
@@ -212,18 +201,20 @@ impl Page {
         Some((&pane.page, state.pane.as_deref()?))
     }
 
-    /// The selected block of the page or pane that has the keys.
-    pub fn selected(&self, state: &PageState) -> Option<&Block> {
+    /// Selected block of the page or pane that receives the keys.
+    pub fn active_selection(&self, state: &PageState) -> Option<&Block> {
         let (page, state) = self.active_pane(state).unwrap_or((self, state));
-        page.chosen(state).map(|(_, block)| block)
+        page.selected_block_with_lines(state)
+            .map(|(_, block)| block)
     }
 
-    /// The selected block of the page itself, even while keys go to the pane.
-    pub fn main_selection(&self, state: &PageState) -> Option<&Block> {
-        self.chosen(state).map(|(_, block)| block)
+    /// Selected block of the main page, even while the pane receives the keys.
+    pub fn main_page_selection(&self, state: &PageState) -> Option<&Block> {
+        self.selected_block_with_lines(state)
+            .map(|(_, block)| block)
     }
 
-    pub fn selectable(&self) -> impl Iterator<Item = &Block> {
+    pub fn selectable_blocks(&self) -> impl Iterator<Item = &Block> {
         self.blocks.iter().filter(|block| block.key.is_some())
     }
 
@@ -231,7 +222,7 @@ impl Page {
         self.blocks.iter().map(|block| block.lines.len()).sum()
     }
 
-    /// Hidden lines below, of the page or pane that has the keys.
+    /// Counts the lines below the visible area, on the page or pane that receives the keys.
     pub fn hidden_below(&self, state: &PageState, height: u16) -> usize {
         let (page, state) = self.active_pane(state).unwrap_or((self, state));
         page.lines_below(state, usize::from(height))
@@ -239,10 +230,12 @@ impl Page {
 
     fn lines_below(&self, state: &PageState, height: usize) -> usize {
         self.height()
-            .saturating_sub(self.scroll(state, height).saturating_add(height))
+            .saturating_sub(self.clamped_scroll(state, height).saturating_add(height))
     }
 
-    fn items(&self) -> impl DoubleEndedIterator<Item = (Range<usize>, &Block)> {
+    fn selectable_blocks_with_lines(
+        &self,
+    ) -> impl DoubleEndedIterator<Item = (Range<usize>, &Block)> {
         let mut at = 0_usize;
         let placed: Vec<_> = self
             .blocks
@@ -257,96 +250,109 @@ impl Page {
         placed.into_iter()
     }
 
-    fn chosen(&self, state: &PageState) -> Option<(Range<usize>, &Block)> {
-        self.items()
+    fn selected_block_with_lines(&self, state: &PageState) -> Option<(Range<usize>, &Block)> {
+        self.selectable_blocks_with_lines()
             .find(|(_, block)| block.key == state.selected)
-            .or_else(|| self.items().next())
+            .or_else(|| self.selectable_blocks_with_lines().next())
     }
 
-    fn scroll(&self, state: &PageState, height: usize) -> usize {
+    fn clamped_scroll(&self, state: &PageState, height: usize) -> usize {
         state.scroll.min(self.height().saturating_sub(height))
     }
 
-    /// Moves on a page drawn this high, or in its pane.
-    pub fn go(&self, state: &mut PageState, motion: Motion, height: u16) {
+    /// Moves on the page or pane that receives the keys; `height` is the number of its visible
+    /// rows.
+    pub fn apply_motion(&self, state: &mut PageState, motion: Motion, height: u16) {
         if let Some(pane) = self.pane.as_ref().filter(|_| self.is_in_pane(state)) {
-            return pane.page.go(self.active_state_mut(state), motion, height);
+            return pane
+                .page
+                .apply_motion(self.active_state_mut(state), motion, height);
         }
         let height = usize::from(height);
-        state.scroll = self.scroll(state, height);
+        state.scroll = self.clamped_scroll(state, height);
         let page = height.saturating_sub(1).max(1);
         match motion {
-            Motion::Up => self.up(state, height),
-            Motion::Down => self.down(state, height),
+            Motion::Up => self.select_previous_or_scroll(state, height),
+            Motion::Down => self.select_next_or_scroll(state, height),
             Motion::PageUp => {
                 state.scroll = state.scroll.saturating_sub(page);
-                self.select_in_sight(state, height);
+                self.keep_selection_visible(state, height);
             }
             Motion::PageDown => {
                 state.scroll = state.scroll.saturating_add(page);
-                state.scroll = self.scroll(state, height);
-                self.select_in_sight(state, height);
+                state.scroll = self.clamped_scroll(state, height);
+                self.keep_selection_visible(state, height);
             }
             Motion::Top => {
                 state.scroll = 0;
-                state.selected = self.items().next().and_then(|(_, block)| block.key.clone());
+                state.selected = self
+                    .selectable_blocks_with_lines()
+                    .next()
+                    .and_then(|(_, block)| block.key.clone());
             }
             Motion::Bottom => {
                 state.scroll = self.height().saturating_sub(height);
                 state.selected = self
-                    .items()
+                    .selectable_blocks_with_lines()
                     .next_back()
                     .and_then(|(_, block)| block.key.clone());
             }
         }
     }
 
-    /// Selects the next or previous block with a problem; wraps around.
-    pub fn jump_to_issue(&self, state: &mut PageState, way: JumpToIssue, height: u16) {
+    /// Selects the next or previous block with a problem and wraps around.
+    pub fn jump_to_issue(&self, state: &mut PageState, way: IssueDirection, height: u16) {
         if let Some(pane) = self.pane.as_ref().filter(|_| self.is_in_pane(state)) {
             return pane
                 .page
                 .jump_to_issue(self.active_state_mut(state), way, height);
         }
-        let from = self.chosen(state).map(|(lines, _)| lines.start);
-        let amiss = || self.items().filter(|(_, block)| block.has_issue);
+        let from = self
+            .selected_block_with_lines(state)
+            .map(|(lines, _)| lines.start);
+        let amiss = || {
+            self.selectable_blocks_with_lines()
+                .filter(|(_, block)| block.has_issue)
+        };
         let found = match way {
-            JumpToIssue::Next => amiss()
+            IssueDirection::Next => amiss()
                 .find(|(lines, _)| Some(lines.start) > from)
                 .or_else(|| amiss().next()),
-            JumpToIssue::Previous => amiss()
+            IssueDirection::Previous => amiss()
                 .rfind(|(lines, _)| Some(lines.start) < from)
                 .or_else(|| amiss().next_back()),
         };
         if let Some((_, block)) = found {
             state.selected.clone_from(&block.key);
-            self.reveal(state, height);
+            self.scroll_to_selection(state, height);
         }
     }
 
-    /// Whether the page or pane that has the keys has a problem.
+    /// Looks only at the page or pane that receives the keys.
     pub fn has_issue(&self, state: &PageState) -> bool {
         let (page, _) = self.active_pane(state).unwrap_or((self, state));
-        page.selectable().any(|block| block.has_issue)
+        page.selectable_blocks().any(|block| block.has_issue)
     }
 
-    /// Scrolls the selected block into view, with its heading if it follows one.
-    pub fn reveal(&self, state: &mut PageState, height: u16) {
+    /// Scrolls until the selected block is visible, together with its heading.
+    pub fn scroll_to_selection(&self, state: &mut PageState, height: u16) {
         if let Some(pane) = self.pane.as_ref().filter(|_| self.is_in_pane(state)) {
-            return pane.page.reveal(self.active_state_mut(state), height);
+            return pane
+                .page
+                .scroll_to_selection(self.active_state_mut(state), height);
         }
         let height = usize::from(height);
-        state.scroll = self.scroll(state, height);
-        if let Some((lines, _)) = self.chosen(state) {
-            self.scroll_to(state, &lines, height);
+        state.scroll = self.clamped_scroll(state, height);
+        if let Some((lines, _)) = self.selected_block_with_lines(state) {
+            self.scroll_showing_first_lines(state, &lines, height);
         }
     }
 
-    /// Selects the next block if it starts in view or right below, else scrolls one line, so that
-    /// nothing is skipped unseen.
-    fn down(&self, state: &mut PageState, height: usize) {
+    /// Selects the next block if it starts at most one line below the visible area. Otherwise
+    /// scrolls by one line, so that no line is skipped.
+    fn select_next_or_scroll(&self, state: &mut PageState, height: usize) {
         let below = state.scroll.saturating_add(height);
-        let after = match self.chosen(state) {
+        let after = match self.selected_block_with_lines(state) {
             Some((lines, _)) if lines.start < below && lines.end <= below => lines
                 .end
                 .max(lines.start.saturating_add(1))
@@ -354,40 +360,46 @@ impl Page {
             _ => usize::MAX,
         };
         let next = self
-            .items()
+            .selectable_blocks_with_lines()
             .find(|(lines, _)| lines.start >= after)
             .filter(|(lines, _)| lines.start <= below);
         match next {
             Some((lines, block)) => {
                 state.selected.clone_from(&block.key);
-                self.scroll_to(state, &lines, height);
+                self.scroll_showing_first_lines(state, &lines, height);
             }
             None => state.scroll = state.scroll.saturating_add(1),
         }
-        state.scroll = self.scroll(state, height);
+        state.scroll = self.clamped_scroll(state, height);
     }
 
-    fn up(&self, state: &mut PageState, height: usize) {
+    fn select_previous_or_scroll(&self, state: &mut PageState, height: usize) {
         let below = state.scroll.saturating_add(height);
-        let before = match self.chosen(state) {
+        let before = match self.selected_block_with_lines(state) {
             Some((lines, _)) if lines.start >= state.scroll => lines.start.min(below),
             _ => 0,
         };
         let previous = self
-            .items()
+            .selectable_blocks_with_lines()
             .rfind(|(lines, _)| !lines.is_empty() && lines.end <= before);
         match previous.filter(|(lines, _)| lines.end >= state.scroll) {
             Some((lines, block)) => {
                 state.selected.clone_from(&block.key);
-                self.scroll_to_end(state, &lines, height);
+                self.scroll_showing_last_lines(state, &lines, height);
             }
             None => state.scroll = state.scroll.saturating_sub(1),
         }
     }
 
-    /// Scrolls as little as possible to show these lines, from their first on.
-    fn scroll_to(&self, state: &mut PageState, lines: &Range<usize>, height: usize) {
-        let start = self.heading_start(lines.start);
+    /// Scrolls as little as possible to show these lines. If there are more lines than rows, the
+    /// first lines are shown.
+    fn scroll_showing_first_lines(
+        &self,
+        state: &mut PageState,
+        lines: &Range<usize>,
+        height: usize,
+    ) {
+        let start = self.start_including_heading(lines.start);
         if lines.start < state.scroll {
             state.scroll = start;
         } else if lines.end > state.scroll.saturating_add(height) {
@@ -400,9 +412,15 @@ impl Page {
         }
     }
 
-    /// The same from below: shows their last line.
-    fn scroll_to_end(&self, state: &mut PageState, lines: &Range<usize>, height: usize) {
-        let start = self.heading_start(lines.start);
+    /// Scrolls as little as possible to show these lines. If there are more lines than rows, the
+    /// last lines are shown.
+    fn scroll_showing_last_lines(
+        &self,
+        state: &mut PageState,
+        lines: &Range<usize>,
+        height: usize,
+    ) {
+        let start = self.start_including_heading(lines.start);
         if lines.end.saturating_sub(start) > height {
             state.scroll = lines.end.saturating_sub(height);
         } else {
@@ -413,29 +431,32 @@ impl Page {
         }
     }
 
-    /// The first line of unselectable lines before this one: a heading stays with its block.
-    fn heading_start(&self, start: usize) -> usize {
-        self.items()
+    /// Start of the unselectable lines directly above `start`, so that a heading stays with its
+    /// block.
+    fn start_including_heading(&self, start: usize) -> usize {
+        self.selectable_blocks_with_lines()
             .map(|(lines, _)| lines.end)
             .rfind(|end| *end <= start)
             .unwrap_or(0)
     }
 
-    fn select_in_sight(&self, state: &mut PageState, height: usize) {
+    fn keep_selection_visible(&self, state: &mut PageState, height: usize) {
         let below = state.scroll.saturating_add(height);
         let in_sight = |lines: &Range<usize>| lines.end > state.scroll && lines.start < below;
         if self
-            .chosen(state)
+            .selected_block_with_lines(state)
             .is_some_and(|(lines, _)| in_sight(&lines))
         {
             return;
         }
-        if let Some((_, block)) = self.items().find(|(lines, _)| in_sight(lines)) {
+        if let Some((_, block)) = self
+            .selectable_blocks_with_lines()
+            .find(|(lines, _)| in_sight(lines))
+        {
             state.selected.clone_from(&block.key);
         }
     }
 
-    /// Draws the visible lines.
     pub fn draw(
         &self,
         state: &PageState,
@@ -449,41 +470,43 @@ impl Page {
             None => area,
         };
         let Some(Pane { page: inner, width }) = &self.pane else {
-            return self.draw_column(state, theme, TextRole::Accent, area, hits, buffer);
+            return self.draw_single_page(state, theme, TextRole::Accent, area, hits, buffer);
         };
         let beside = self.is_in_pane(state);
-        let (right, left) = area::right(area, *width);
-        let (line, right) = area::left(right, 1);
+        let (right, left) = area::split_right(area, *width);
+        let (line, right) = area::split_left(right, 1);
         for row in line.rows() {
-            Span::styled("│", theme.style(TextRole::Dim)).render(row, buffer);
+            Span::styled("│", theme.role_style(TextRole::Dim)).render(row, buffer);
         }
         let within = state.pane_state();
-        // Lines are clickable only where keys go; a click on the other side moves there.
+        // Lines are clickable only on the side that receives the keys; a click on the other side
+        // switches to that side.
         let nowhere = &mut ClickMap::default();
         if beside {
-            self.draw_column(state, theme, TextRole::Dim, left, nowhere, buffer);
+            self.draw_single_page(state, theme, TextRole::Dim, left, nowhere, buffer);
             hits.add_key(left, "esc");
-            return inner.draw_column(&within, theme, TextRole::Accent, right, hits, buffer);
+            return inner.draw_single_page(&within, theme, TextRole::Accent, right, hits, buffer);
         }
-        self.draw_column(state, theme, TextRole::Accent, left, hits, buffer);
-        // While keys go to the page, a hint shows that the pane continues.
+        self.draw_single_page(state, theme, TextRole::Accent, left, hits, buffer);
+        // While the page receives the keys, the pane's last row shows how many lines are hidden.
         let more = inner.lines_below(&within, usize::from(right.height));
-        let (last, above) = area::bottom(right, u16::from(more > 0));
-        inner.draw_column(&within, theme, TextRole::Plain, above, nowhere, buffer);
+        let (last, above) = area::split_bottom(right, u16::from(more > 0));
+        inner.draw_single_page(&within, theme, TextRole::Plain, above, nowhere, buffer);
         if self
-            .selected(state)
+            .active_selection(state)
             .is_some_and(|block| block.enter == EnterEffect::OpenPane)
         {
             hits.add_key(right, "enter");
         }
         if more > 0 {
             let said = format!("   ↓ {} more (enter)", more.saturating_add(1));
-            Span::styled(said, theme.style(TextRole::Dim)).render(last, buffer);
+            Span::styled(said, theme.role_style(TextRole::Dim)).render(last, buffer);
         }
     }
 
-    /// Draws the page or the pane; `TextRole::Plain` draws no selection.
-    fn draw_column(
+    /// Draws one page; `cursor` is the style of the selection, and `TextRole::Plain` hides the
+    /// selection.
+    fn draw_single_page(
         &self,
         state: &PageState,
         theme: Theme,
@@ -492,8 +515,10 @@ impl Page {
         hits: &mut ClickMap,
         buffer: &mut Buffer,
     ) {
-        let scroll = self.scroll(state, usize::from(area.height));
-        let chosen = self.chosen(state).filter(|_| cursor != TextRole::Plain);
+        let scroll = self.clamped_scroll(state, usize::from(area.height));
+        let chosen = self
+            .selected_block_with_lines(state)
+            .filter(|_| cursor != TextRole::Plain);
         let selected = chosen.and_then(|(_, block)| block.key.as_deref());
         let lines = self.blocks.iter().flat_map(|block| {
             let is_selected = block.key.is_some() && block.key.as_deref() == selected;
@@ -510,9 +535,9 @@ impl Page {
                 } else {
                     ClickTarget::BlockBody(key.clone())
                 };
-                hits.add(row, hit);
+                hits.add_area(row, hit);
             } else if let EnterEffect::Open(screen, key) = &block.enter {
-                hits.add(row, ClickTarget::Open(*screen, key.clone()));
+                hits.add_area(row, ClickTarget::Open(*screen, key.clone()));
             }
             let unfolded = block
                 .key
@@ -528,7 +553,7 @@ impl Page {
                 width: GUTTER.min(row.width),
                 ..row
             };
-            Span::styled(sign, theme.style(role)).render(gutter, buffer);
+            Span::styled(sign, theme.role_style(role)).render(gutter, buffer);
             let content = Rect {
                 x: row.x.saturating_add(gutter.width),
                 width: row.width.saturating_sub(gutter.width).saturating_sub(1),
@@ -540,8 +565,8 @@ impl Page {
             }
             let is_cut = line.width() > usize::from(content.width);
             line.render(content, buffer);
-            let (last, _) = area::right(content, u16::from(is_cut));
-            Span::styled("…", theme.style(TextRole::Dim)).render(last, buffer);
+            let (last, _) = area::split_right(content, u16::from(is_cut));
+            Span::styled("…", theme.role_style(TextRole::Dim)).render(last, buffer);
         }
     }
 }
@@ -552,14 +577,14 @@ mod tests {
 
     use super::*;
 
-    /// A page of blocks with so many lines each; every third cannot be selected.
+    /// Builds blocks with these numbers of lines; every third block cannot be selected.
     fn page(sizes: &[usize]) -> Page {
         let block = |(i, size): (usize, &usize)| {
             let lines = vec![Line::from("x"); *size];
             if i % 3 == 0 {
-                Block::text(lines)
+                Block::new_text(lines)
             } else {
-                Block::item(format!("{i}"), EnterEffect::Nothing, lines)
+                Block::new_selectable_item(format!("{i}"), EnterEffect::Nothing, lines)
             }
         };
         Page {
@@ -583,8 +608,8 @@ mod tests {
             let page = page(&sizes);
             let mut state = PageState::default();
             for motion in motions {
-                page.go(&mut state, motion, height);
-                let scroll = page.scroll(&state, usize::from(height));
+                page.apply_motion(&mut state, motion, height);
+                let scroll = page.clamped_scroll(&state, usize::from(height));
                 prop_assert!(scroll <= page.height().saturating_sub(usize::from(height)));
             }
         }
@@ -595,9 +620,9 @@ mod tests {
             let mut state = PageState::default();
             let mut seen = vec![false; page.height()];
             for _ in 0..=page.height().saturating_add(sizes.len()) {
-                let scroll = page.scroll(&state, usize::from(height));
+                let scroll = page.clamped_scroll(&state, usize::from(height));
                 seen.iter_mut().skip(scroll).take(usize::from(height)).for_each(|line| *line = true);
-                page.go(&mut state, Motion::Down, height);
+                page.apply_motion(&mut state, Motion::Down, height);
             }
             prop_assert!(seen.iter().all(|line| *line), "{sizes:?} {seen:?}");
         }
@@ -614,12 +639,18 @@ mod tests {
             page.jump_to_issue(&mut state, way, 4);
             state.selected.clone().unwrap_or_default()
         };
-        assert_eq!([JumpToIssue::Next; 4].map(&mut visit), ["2", "5", "7", "2"]);
-        assert_eq!([JumpToIssue::Previous; 3].map(&mut visit), ["7", "5", "2"]);
+        assert_eq!(
+            [IssueDirection::Next; 4].map(&mut visit),
+            ["2", "5", "7", "2"]
+        );
+        assert_eq!(
+            [IssueDirection::Previous; 3].map(&mut visit),
+            ["7", "5", "2"]
+        );
         page.blocks
             .iter_mut()
             .for_each(|block| block.has_issue = false);
-        page.jump_to_issue(&mut state, JumpToIssue::Next, 4);
+        page.jump_to_issue(&mut state, IssueDirection::Next, 4);
         assert_eq!(state.selected.as_deref(), Some("2"), "nowhere to go");
         assert!(!page.has_issue(&state));
     }
@@ -627,12 +658,12 @@ mod tests {
     #[test]
     fn the_selection_survives_a_page_that_changed() {
         let mut state = PageState::default();
-        page(&[1, 1, 1]).go(&mut state, Motion::Bottom, 10);
+        page(&[1, 1, 1]).apply_motion(&mut state, Motion::Bottom, 10);
         assert_eq!(state.selected.as_deref(), Some("2"));
         let longer = page(&[1, 1, 1, 1, 1]);
         assert_eq!(
             longer
-                .selected(&state)
+                .active_selection(&state)
                 .and_then(|block| block.key.as_deref()),
             Some("2")
         );

@@ -1,5 +1,4 @@
-//! The result of every rule for one target and the host, computed once when the report or the
-//! target changes.
+//! Results of all rules for one target and the host, computed once per report and target.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -8,25 +7,23 @@ use crate::report::Report;
 use crate::rules::{Finding, Level, Outcome};
 
 #[derive(Clone, Debug)]
-pub struct RuleResults {
+pub struct RuleSummary {
     pub rule: String,
-    /// Indices of its findings in the report, applying ones before undecided ones.
+    /// Indices into the report's findings, applying ones before undecided ones.
     pub findings: Vec<usize>,
-    /// Subjects to which it does not apply.
+    /// Subjects to which the rule does not apply.
     pub unaffected: Vec<Subject>,
-    /// The strongest of its results.
     pub result: RuleResult,
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub enum RuleResult {
-    /// It applies to a subject.
+    /// The rule applies to at least one subject.
     Applies,
-    /// It applies to none, and is undecided for at least one.
+    /// The rule applies to no subject, and is undecided for at least one.
     Undecided,
-    /// It applies to none of its subjects.
     DoesNotApply,
-    /// There is no subject of its kind here.
+    /// The host has no subject of the rule's scope.
     NoSubject,
 }
 
@@ -49,7 +46,7 @@ impl RuleResult {
     }
 }
 
-impl RuleResults {
+impl RuleSummary {
     pub fn findings_in<'r>(&'r self, report: &'r Report) -> impl Iterator<Item = &'r Finding> {
         self.findings
             .iter()
@@ -57,11 +54,11 @@ impl RuleResults {
     }
 }
 
-/// The results of every rule: applying ones first, then undecided ones, each by level; the rest in
-/// the order of the rules.
-pub fn rule_results(report: &Report, about: &BTreeSet<Subject>) -> Vec<RuleResults> {
+/// Sorts applying rules first, then undecided ones, each by level; other rules keep their order in
+/// the rule set.
+pub fn summarize_rules(report: &Report, about: &BTreeSet<Subject>) -> Vec<RuleSummary> {
     let mut findings: BTreeMap<&str, Vec<usize>> = BTreeMap::new();
-    let mut all: Vec<RuleResults> = Vec::with_capacity(report.rules.len());
+    let mut all: Vec<RuleSummary> = Vec::with_capacity(report.rules.len());
     for (at, finding) in report.findings.iter().enumerate() {
         if finding.subject.scope() == Scope::Host || about.contains(&finding.subject) {
             findings.entry(&finding.rule).or_default().push(at);
@@ -79,20 +76,20 @@ pub fn rule_results(report: &Report, about: &BTreeSet<Subject>) -> Vec<RuleResul
                 .get(*at)
                 .is_some_and(|f| f.outcome == Outcome::Applies)
         };
-        let came_to = match (findings.is_empty(), not.is_empty()) {
+        let result = match (findings.is_empty(), not.is_empty()) {
             (false, _) if findings.iter().any(applies) => RuleResult::Applies,
             (false, _) => RuleResult::Undecided,
             (true, false) => RuleResult::DoesNotApply,
             (true, true) => RuleResult::NoSubject,
         };
-        all.push(RuleResults {
+        all.push(RuleSummary {
             rule: tally.rule.clone(),
             findings,
             unaffected: not,
-            result: came_to,
+            result,
         });
     }
-    let level = |judged: &RuleResults| {
+    let level = |judged: &RuleSummary| {
         judged
             .findings_in(report)
             .map(|finding| finding.level)

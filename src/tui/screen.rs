@@ -1,34 +1,36 @@
-//! The screens: each turns the data into a page. They do not know each other; a link names a screen
-//! by its id.
+//! Builds the page of each screen from the data. Screens link to each other by id only.
 
-mod details;
+mod detail_lines;
 mod sections;
 mod export {
-    //! Export: the formats of the report with a description; Enter shows the document that would be
-    //! saved.
+    //! Formats of the report with a description each; Enter shows the document that would be saved.
 
     use ratatui::text::Line;
 
-    use crate::escape::Command;
+    use crate::escape::ShellCommand;
     use crate::report::view::wording::count_noun;
     use crate::report::{Format, Report};
     use crate::tui::data::Data;
-    use crate::tui::documents::ExportDocument;
-    use crate::tui::export::may_save;
+    use crate::tui::export::check_can_save;
+    use crate::tui::export_state::ExportDocument;
     use crate::tui::page::{Block, EnterEffect, Page, PageState};
     use crate::tui::theme::{TextRole, Theme};
     use crate::tui::widgets::columns::{self, Column};
     use crate::tui::widgets::text;
 
-    /// Lines shown of a document; all of them are saved.
+    /// Lines of a document shown as a preview; saving writes all lines.
     const SHOWN: usize = 500;
 
-    pub fn page(data: &Data, state: &PageState, room: usize) -> Page {
+    pub fn export_page(data: &Data, state: &PageState, room: usize) -> Page {
         let mut page = Page::default();
         let theme = data.theme;
-        let dim = theme.style(TextRole::Dim);
-        let Some(report) = data.report.as_deref().filter(|_| may_save(data).is_ok()) else {
-            page.text(vec![
+        let dim = theme.role_style(TextRole::Dim);
+        let Some(report) = data
+            .report
+            .as_deref()
+            .filter(|_| check_can_save(data).is_ok())
+        else {
+            page.push_text(vec![
                 Line::default(),
                 Line::styled("Still collecting facts.", dim),
             ]);
@@ -40,17 +42,17 @@ mod export {
                 format!("all {all} targets, same output as `walwise check --format`")
             }
         };
-        page.heading(theme, "Export", &what);
-        let of = scope_note(data, report);
+        page.push_heading(theme, "Export", &what);
+        let of = export_scope_note(data, report);
         if !of.is_empty() {
             let of = text::wrap(&of, room).into_iter();
-            page.text(
-                of.map(|line| Line::styled(line, theme.style(TextRole::Doubt)))
+            page.push_text(
+                of.map(|line| Line::styled(line, theme.role_style(TextRole::Doubt)))
                     .collect(),
             );
         }
         if let Some(saved) = &data.export.saved_notice {
-            page.text(
+            page.push_text(
                 text::wrap(saved, room)
                     .into_iter()
                     .map(Line::from)
@@ -59,28 +61,37 @@ mod export {
         }
         let rows = Format::ALL.map(|format| {
             vec![
-                (format.name().to_owned(), theme.style(TextRole::Plain)),
+                (format.name().to_owned(), theme.role_style(TextRole::Plain)),
                 (format.description().to_owned(), dim),
             ]
         });
-        let rows = columns::wrapped_rows(&rows, &[Column::keep(10), Column::wrap(24)], room);
+        let rows = columns::wrapped_rows(
+            &rows,
+            &[Column::new_cuttable(10), Column::new_wrapping(24)],
+            room,
+        );
         for (format, mut lines) in Format::ALL.into_iter().zip(rows) {
             if state.is_unfolded(format.name()) {
-                lines.extend(match data.export.document(format) {
+                lines.extend(match data.export.rendered_document(format) {
                     None => vec![Line::styled("  rendering …", dim)],
                     Some(Err(why)) => vec![Line::styled(
                         format!("  {why}"),
-                        theme.style(TextRole::Doubt),
+                        theme.role_style(TextRole::Doubt),
                     )],
-                    Some(Ok(document)) => preview(document, state, theme, room.saturating_sub(2)),
+                    Some(Ok(document)) => {
+                        document_preview_lines(document, state, theme, room.saturating_sub(2))
+                    }
                 });
                 lines.push(Line::default());
             }
-            page.blocks
-                .push(Block::item(format.name(), EnterEffect::Unfold, lines));
+            page.blocks.push(Block::new_selectable_item(
+                format.name(),
+                EnterEffect::Unfold,
+                lines,
+            ));
         }
         if data.export.saved_notice.is_none() {
-            page.text(vec![
+            page.push_text(vec![
                 Line::default(),
                 Line::styled("Nothing is written until you confirm with s.", dim),
             ]);
@@ -88,8 +99,8 @@ mod export {
         page
     }
 
-    /// How the export differs from the screens.
-    fn scope_note(data: &Data, report: &Report) -> String {
+    /// States how the export differs from what the screens show.
+    fn export_scope_note(data: &Data, report: &Report) -> String {
         let mut says = Vec::new();
         if let Some(target) = data
             .focus
@@ -99,7 +110,9 @@ mod export {
         {
             let name = target.name();
             says.push(
-                match Command::check(name, "").and_then(|command| report.host.command(command)) {
+                match ShellCommand::walwise_check(name, "")
+                    .and_then(|command| report.host.with_run_options(command))
+                {
                     Some(command) => {
                         format!("Covers all targets; for {name} alone: `{command}`.")
                     }
@@ -113,8 +126,8 @@ mod export {
         says.join(" ")
     }
 
-    /// The beginning of a document, or its lines that match the search; long lines are cut.
-    fn preview(
+    /// Shows the beginning of a document, or the matching lines while a filter is active.
+    fn document_preview_lines(
         document: &ExportDocument,
         state: &PageState,
         theme: Theme,
@@ -126,7 +139,7 @@ mod export {
         } else {
             String::new()
         };
-        let found = if state.is_searching() {
+        let found = if state.has_filter_text() {
             "; matching lines only"
         } else {
             ""
@@ -135,18 +148,20 @@ mod export {
             .text
             .lines()
             .take(SHOWN)
-            .filter(|line| state.passes(line));
+            .filter(|line| state.passes_filter(line));
         let mut lines = vec![Line::styled(
             format!("  {all}{first}{found}"),
-            theme.style(TextRole::Dim),
+            theme.role_style(TextRole::Dim),
         )];
-        lines.extend(shown.map(|line| Line::raw(format!("  {}", text::truncate(line, room)))));
+        lines.extend(
+            shown.map(|line| Line::raw(format!("  {}", text::truncate_to_width(line, room)))),
+        );
         lines
     }
 }
 mod commit_latency;
 mod curves {
-    //! The methods as curves: share of commits completed within a time.
+    //! Sync methods as curves: share of commits that complete within a time.
 
     use ratatui::text::{Line, Span};
 
@@ -156,22 +171,23 @@ mod curves {
     use crate::tui::widgets::ecdf::{self, Curve};
     use crate::tui::widgets::text;
 
-    /// Methods whose medians differ by less than this factor share a curve.
+    /// Methods share a curve if their medians differ by less than this factor.
     const SAME_CURVE_FACTOR: f64 = 1.05;
-    /// At most the fastest method, the one in force and the slowest are drawn.
+    /// One letter each for the fastest method, the method in force and the slowest.
     const LETTERS: [char; 3] = ['a', 'b', 'c'];
-    /// The largest width and height.
+    /// Columns and rows.
     const MAX_CHART_SIZE: (usize, usize) = (100, 10);
 
-    /// A heading with the names of the curves, and the chart; empty without quantiles or space.
-    pub fn lines<'m>(
+    /// Returns a heading that names the curves, and the chart. Empty if there are no quantiles or
+    /// too few columns or rows.
+    pub fn latency_curve_lines<'m>(
         measurement: &'m Measurement,
         in_force: Option<WalSyncMethod>,
         theme: Theme,
         columns: usize,
         rows: usize,
     ) -> Vec<Line<'static>> {
-        let groups = groups(measurement, in_force);
+        let groups = group_similar_methods(measurement, in_force);
         let curve = |(letter, group): (&char, &Vec<&'m MethodResult>)| {
             let paced = group.first().and_then(|row| row.paced.as_ref());
             let quantiles = paced
@@ -183,7 +199,7 @@ mod curves {
             }
         };
         let curves: Vec<Curve<'m>> = LETTERS.iter().zip(&groups).map(curve).collect();
-        let drawn = ecdf::lines(
+        let drawn = ecdf::ecdf_lines(
             &curves,
             columns.min(MAX_CHART_SIZE.0),
             rows.min(MAX_CHART_SIZE.1),
@@ -198,30 +214,31 @@ mod curves {
         };
         let names: Vec<String> = LETTERS.iter().zip(&groups).map(name).collect();
         let title = "Commits completed within";
-        let aside = text::truncate(
+        let aside = text::truncate_to_width(
             &names.join("   "),
             columns.saturating_sub(text::width(title) + 3),
         );
         let mut lines = vec![Line::from(vec![
-            Span::styled(title, theme.style(TextRole::Heading)),
-            Span::styled(format!("   {aside}"), theme.style(TextRole::Dim)),
+            Span::styled(title, theme.role_style(TextRole::Heading)),
+            Span::styled(format!("   {aside}"), theme.role_style(TextRole::Dim)),
         ])];
         lines.extend(
             drawn
                 .into_iter()
-                .map(|row| Line::styled(row, theme.style(TextRole::Accent))),
+                .map(|row| Line::styled(row, theme.role_style(TextRole::Accent))),
         );
         lines
     }
 
-    /// The methods with quantiles, fastest first, similar ones grouped.
-    fn groups(
+    /// Fastest first; methods with similar medians share a group. Groups between the fastest and
+    /// the slowest are dropped unless they contain the method in force.
+    fn group_similar_methods(
         measurement: &Measurement,
         in_force: Option<WalSyncMethod>,
     ) -> Vec<Vec<&MethodResult>> {
         let paced = measurement
             .server_rows_with_errors()
-            .filter_map(|row| Some((row.median_us()?, row)));
+            .filter_map(|row| Some((row.paced_median_us()?, row)));
         let mut rows: Vec<(f64, &MethodResult)> = paced.collect();
         rows.sort_by(|(a, _), (b, _)| a.total_cmp(b));
         let mut groups: Vec<Vec<&MethodResult>> = Vec::new();
@@ -229,7 +246,7 @@ mod curves {
             let is_alike = |group: &&mut Vec<&MethodResult>| {
                 group
                     .first()
-                    .and_then(|first| first.median_us())
+                    .and_then(|first| first.paced_median_us())
                     .is_some_and(|first| median <= first * SAME_CURVE_FACTOR)
             };
             match groups.last_mut().filter(is_alike) {
@@ -248,8 +265,7 @@ mod curves {
         shown.map(|(_, group)| group).collect()
     }
 }
-mod list_limits {
-    //! Pages without a target, and the ends of shortened lists.
+mod shared_page_parts {
 
     use ratatui::text::Line;
 
@@ -258,22 +274,22 @@ mod list_limits {
     use crate::tui::screen_id::ScreenId;
     use crate::tui::theme::{TextRole, Theme};
 
-    /// The largest number of steps or missing facts listed.
+    /// Largest number of steps or missing facts in a list.
     pub const MAX_ITEMS: usize = 8;
 
-    /// Adds the number of entries not shown.
-    pub fn push_remainder(page: &mut Page, theme: Theme, all: usize, shown: usize) {
+    /// Adds the number of entries that the list leaves out.
+    pub fn push_left_out_count(page: &mut Page, theme: Theme, all: usize, shown: usize) {
         let advice = ScreenId::Advice.digit();
         let left = all.saturating_sub(shown);
         if left > 0 {
-            page.text(vec![Line::styled(
+            page.push_text(vec![Line::styled(
                 format!("{left} more (press {advice})"),
-                theme.style(TextRole::Dim),
+                theme.role_style(TextRole::Dim),
             )]);
         }
     }
 
-    /// A page for when no target is chosen.
+    /// `to` completes the sentence "No target to …".
     pub fn no_target_page(data: &Data, to: &str) -> Page {
         let said = if data.complete {
             &format!("No target to {to}.")
@@ -281,9 +297,9 @@ mod list_limits {
             "Still collecting facts."
         };
         let mut page = Page::default();
-        page.text(vec![
+        page.push_text(vec![
             Line::default(),
-            Line::styled(said.to_owned(), data.theme.style(TextRole::Dim)),
+            Line::styled(said.to_owned(), data.theme.role_style(TextRole::Dim)),
         ]);
         page
     }
@@ -291,9 +307,9 @@ mod list_limits {
 mod probe;
 mod rules;
 mod storage;
-mod unknown;
+mod unknown_facts;
 mod what_if {
-    //! What assumptions change: a summary on the overview, everything before the advice.
+    //! Changes under assumptions: a summary on the overview, and all details on Advice.
 
     use ratatui::text::Line;
 
@@ -306,15 +322,15 @@ mod what_if {
 
     const ASIDE: &str = "compared with the real host; W ends";
 
-    /// A summary: assumptions, changed verdicts, newly decided rules, and counts of the rest.
-    pub fn add_summary(page: &mut Page, data: &Data, state: &PageState, room: usize) {
+    /// Lists assumptions, changed verdicts and newly decided rules; other changes are only counted.
+    pub fn push_what_if_summary(page: &mut Page, data: &Data, state: &PageState, room: usize) {
         let Some(supposed) = &data.assumed_host else {
             return;
         };
-        page.heading(
+        page.push_heading(
             data.theme,
             "What if",
-            &text::truncate(ASIDE, room.saturating_sub(10)),
+            &text::truncate_to_width(ASIDE, room.saturating_sub(10)),
         );
         let view = SectionView {
             data,
@@ -329,18 +345,18 @@ mod what_if {
             .partition(|section| section.heading.is_empty());
         let items: Vec<_> = told
             .into_iter()
-            .flat_map(|section| view.all_items(section))
+            .flat_map(|section| view.section_items(section))
             .collect();
         let mut lines: Vec<Line<'static>> = view
-            .blocks(&items)
+            .item_blocks(&items)
             .into_iter()
             .flat_map(|block| block.lines)
             .collect();
         let counted = counted.into_iter().map(|section| {
             let heading = section.heading.to_string();
-            // The part after a comma does not fit in the line.
+            // The part of a heading after its comma does not fit in the line.
             let heading = heading.split(',').next().unwrap_or_default().to_lowercase();
-            format!("{heading} ({})", view.all_items(section).len())
+            format!("{heading} ({})", view.section_items(section).len())
         });
         let counted = counted.collect::<Vec<_>>().join(" · ");
         lines.extend(
@@ -354,18 +370,19 @@ mod what_if {
             .next()
             .map(|item| item.key)
             .unwrap_or_default();
-        page.blocks.push(Block::item(
+        page.blocks.push(Block::new_selectable_item(
             "what if",
             EnterEffect::Open(ScreenId::Advice, first),
             lines,
         ));
     }
 
-    pub fn add_details(page: &mut Page, data: &Data, state: &PageState, room: usize) {
+    pub fn push_what_if_details(page: &mut Page, data: &Data, state: &PageState, room: usize) {
         let (Some(supposed), Some(real)) = (&data.assumed_host, data.report.as_deref()) else {
             return;
         };
-        // The reasons of what disappears are in the report of the real host.
+        // Reasons for findings that vanish under the assumptions are in the report of the real
+        // host.
         let view = SectionView {
             data,
             reports: &[&supposed.report, real],
@@ -373,31 +390,30 @@ mod what_if {
             room,
         };
         for section in what_if::what_if_sections(&supposed.what_if) {
-            view.add(page, &section);
+            view.push_section(page, &section);
         }
     }
 }
 mod advice {
-    //! Advice: the sections of the report about the chosen target, from the plan with its steps to
-    //! conflicting rules.
+    //! The plan and further advice for the chosen target.
 
     use ratatui::text::Line;
 
-    use super::list_limits::no_target_page;
     use super::sections::SectionView;
+    use super::shared_page_parts::no_target_page;
     use super::what_if;
     use crate::tui::data::Data;
     use crate::tui::page::{Page, PageState};
 
-    pub fn page(data: &Data, state: &PageState, room: usize) -> Page {
+    pub fn advice_page(data: &Data, state: &PageState, room: usize) -> Page {
         let Some((report, _)) = data.chosen_target() else {
             return no_target_page(data, "advise on");
         };
         let mut page = Page::default();
-        what_if::add_details(&mut page, data, state, room);
+        what_if::push_what_if_details(&mut page, data, state, room);
         if data.focus.advised.change.is_none() {
-            page.heading(data.theme, "Plan", "");
-            page.text(vec![Line::raw("Nothing to change.")]);
+            page.push_heading(data.theme, "Plan", "");
+            page.push_text(vec![Line::raw("Nothing to change.")]);
         }
         let view = SectionView {
             data,
@@ -406,7 +422,7 @@ mod advice {
             room,
         };
         for section in data.focus.advised.sections() {
-            view.add(&mut page, section);
+            view.push_section(&mut page, section);
         }
         page
     }
@@ -422,22 +438,21 @@ use super::theme::TextRole;
 use super::viewport::Viewport;
 
 impl ScreenId {
-    /// Builds the page of this screen.
-    pub fn page(self, data: &Data, state: &PageState, room: Viewport) -> Page {
+    pub fn build_page(self, data: &Data, state: &PageState, room: Viewport) -> Page {
         let mut page = match self {
-            Self::Overview => overview::page(data, state, room),
-            Self::Storage => storage::page(data, state, room.columns),
-            Self::Probe => probe::page(data, state, room),
-            Self::Advice => advice::page(data, state, room.columns),
-            Self::Rules => rules::page(data, state, room.columns),
-            Self::Export => export::page(data, state, room.columns),
+            Self::Overview => overview::overview_page(data, state, room),
+            Self::Storage => storage::storage_page(data, state, room.columns),
+            Self::Probe => probe::probe_page(data, state, room),
+            Self::Advice => advice::advice_page(data, state, room.columns),
+            Self::Rules => rules::rules_page(data, state, room.columns),
+            Self::Export => export::export_page(data, state, room.columns),
         };
-        if !self.has_much() && data.complete && state.is_searching() {
-            page.retain_matching(|said| state.passes(said));
+        if !self.has_many_rows() && data.complete && state.has_filter_text() {
+            page.retain_matching(|said| state.passes_filter(said));
             if page.blocks.is_empty() {
-                page.text(vec![Line::styled(
+                page.push_text(vec![Line::styled(
                     "No matches.",
-                    data.theme.style(TextRole::Dim),
+                    data.theme.role_style(TextRole::Dim),
                 )]);
             }
         }

@@ -1,12 +1,10 @@
-//! The screens by name, with tabs and keys. [`super::screen`] builds their pages.
+//! Names, tabs and keys of the screens. [`super::screen`] builds the pages.
 
-/// In the order of the tabs.
 const DIGITS: [&str; 9] = ["1", "2", "3", "4", "5", "6", "7", "8", "9"];
 
-/// Defines the enum and the list of all screens, in tab order, from one row each.
+/// Defines the enum and the list of all screens from one row per screen, in tab order.
 macro_rules! screens {
     ($($(#[$doc:meta])* $screen:ident)*) => {
-        /// A screen.
         #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
         pub enum ScreenId {
             $($(#[$doc])* $screen,)*
@@ -16,7 +14,6 @@ macro_rules! screens {
             /// In tab order.
             pub const ALL: [Self; [$(Self::$screen),*].len()] = [$(Self::$screen),*];
 
-            /// Its name on the tab.
             pub fn title(self) -> &'static str {
                 match self {
                     $(Self::$screen => stringify!($screen),)*
@@ -29,15 +26,15 @@ macro_rules! screens {
 screens! {
     /// Verdict, fixes, commit latency, unknown facts.
     Overview
-    /// The stack, layer by layer, with every fact.
+    /// Stack below the target, layer by layer, with every fact.
     Storage
     /// Commit latency, during a measurement and afterwards.
     Probe
-    /// The plan with its reasons, and undecided rules.
+    /// Plan with its reasons, and undecided rules.
     Advice
     /// Every rule with its result and trace.
     Rules
-    /// The report as a document: previewed, saved, copied.
+    /// Report as a document to preview, save or copy.
     Export
 }
 
@@ -48,18 +45,18 @@ impl ScreenId {
             .unwrap_or_default()
     }
 
-    /// Whether it has so many rows that a search must cover folded ones, too.
-    pub fn has_much(self) -> bool {
+    /// True for screens with so many rows that a filter must also find folded rows.
+    pub fn has_many_rows(self) -> bool {
         matches!(self, Self::Storage | Self::Rules)
     }
 
-    /// Whether its content depends on the selected row, as with a pane.
-    pub fn follows_selection(self) -> bool {
+    /// True if the selected row determines other parts of the page, such as the pane.
+    pub fn depends_on_selection(self) -> bool {
         self == Self::Storage
     }
 
-    /// Whether it can show only unknown facts.
-    pub fn has_unknowns(self) -> bool {
+    /// True if the screen can hide all facts except unknown ones.
+    pub fn can_hide_known_facts(self) -> bool {
         self == Self::Storage
     }
 }

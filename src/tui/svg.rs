@@ -1,7 +1,7 @@
-//! A drawn screen as SVG: deterministic, without scripts, fonts or external resources.
+//! Converts a drawn screen to SVG: deterministic, without scripts, fonts or external resources.
 //!
-//! Every text run sets its length and starts at its first cell, so columns stay aligned in any
-//! font. Lines and bars are drawn as shapes, because fonts leave gaps between them.
+//! Every text run has an explicit length and starts at its first cell, so columns stay aligned in
+//! any font. Lines and bars become shapes, because fonts leave gaps between them.
 
 use std::fmt::Write as _;
 
@@ -13,16 +13,16 @@ use crate::text::push_xml_escaped;
 
 const CELL_WIDTH: f32 = 8.4;
 const HIGH: f32 = 17.0;
-/// The text baseline, from the top of a cell.
+/// In pixels from the top of a cell.
 const BASELINE: f32 = 13.0;
 const MARGIN: f32 = 12.0;
 
-/// Default colours, as of a dark terminal.
+/// Default colours of a dark terminal.
 const PAPER: &str = "#12161e";
 const INK: &str = "#d5dae3";
 
-/// The SVG image, with a title for screen readers.
-pub fn svg(buffer: &Buffer, title: &str) -> String {
+/// Screen readers announce the title.
+pub fn buffer_to_svg(buffer: &Buffer, title: &str) -> String {
     let area = buffer.area;
     let (width, height) = (
         2.0f32.mul_add(MARGIN, f32::from(area.width) * CELL_WIDTH),
@@ -39,8 +39,8 @@ pub fn svg(buffer: &Buffer, title: &str) -> String {
     let columns = usize::from(area.width).max(1);
     for (row, cells) in (0u16..).zip(buffer.content.chunks(columns)) {
         let top = f32::from(row).mul_add(HIGH, MARGIN);
-        for run in runs(cells) {
-            draw(&run, top, &mut out);
+        for run in split_runs(cells) {
+            write_run(&run, top, &mut out);
         }
     }
     out.push_str("</svg>\n");
@@ -55,14 +55,14 @@ struct CellRun<'a> {
     style_cell: &'a Cell,
 }
 
-/// Splits a row into runs. A gap of two blanks, or a symbol whose width depends on the font, starts
-/// a new one.
-fn runs(cells: &[Cell]) -> Vec<CellRun<'_>> {
+/// Splits a row into runs of equal style. A second blank, or a symbol whose width depends on the
+/// font, starts a new run.
+fn split_runs(cells: &[Cell]) -> Vec<CellRun<'_>> {
     let mut runs: Vec<CellRun<'_>> = Vec::new();
     let mut column = 0u16;
     let mut covered = 0usize;
     for cell in cells {
-        // The second half of a wide character has its own, empty cell.
+        // The second half of a wide character has a cell of its own, which is empty.
         let (symbol, wide) = if covered > 0 {
             ("", 0)
         } else {
@@ -72,8 +72,9 @@ fn runs(cells: &[Cell]) -> Vec<CellRun<'_>> {
         let is_plain = |text: &str| text.chars().all(|c| c.is_ascii() || "·–—…µ×".contains(c));
         let joins = runs.last().is_some_and(|run| {
             let alike = cell_style(run.style_cell) == cell_style(cell);
-            let gap =
-                symbol == " " && run.text.ends_with(' ') && background(run.style_cell).is_none();
+            let gap = symbol == " "
+                && run.text.ends_with(' ')
+                && background_colour(run.style_cell).is_none();
             let same_bar = is_stretchable(symbol) && run.text.ends_with(symbol);
             alike
                 && !gap
@@ -96,9 +97,9 @@ fn runs(cells: &[Cell]) -> Vec<CellRun<'_>> {
     runs
 }
 
-fn draw(run: &CellRun<'_>, top: f32, out: &mut String) {
+fn write_run(run: &CellRun<'_>, top: f32, out: &mut String) {
     let left = f32::from(run.column).mul_add(CELL_WIDTH, MARGIN);
-    if let Some(paper) = background(run.style_cell) {
+    if let Some(paper) = background_colour(run.style_cell) {
         let width = f32::from(run.columns) * CELL_WIDTH;
         let _ = writeln!(
             out,
@@ -112,7 +113,7 @@ fn draw(run: &CellRun<'_>, top: f32, out: &mut String) {
         return;
     }
     let left = (blanks as f32).mul_add(CELL_WIDTH, left);
-    let style = style(run.style_cell);
+    let style = style_attributes(run.style_cell);
     if let Some(shape) = shape_path(text, left, top) {
         let _ = writeln!(out, "<path d=\"{shape}\"{style}/>");
         return;
@@ -127,12 +128,12 @@ fn draw(run: &CellRun<'_>, top: f32, out: &mut String) {
 
 const BARS: [&str; 8] = ["▁", "▂", "▃", "▄", "▅", "▆", "▇", "█"];
 
-/// Whether several of them side by side are drawn as one shape.
+/// True for symbols that form one shape if several stand side by side.
 fn is_stretchable(symbol: &str) -> bool {
     symbol == "─" || symbol == "━" || BARS.contains(&symbol)
 }
 
-/// The dots of a braille character as a path.
+/// Returns `None` for anything but a braille character.
 fn braille_path(symbol: char, left: f32, top: f32) -> Option<String> {
     const BITS: [[u32; 4]; 2] = [[0x01, 0x02, 0x04, 0x40], [0x08, 0x10, 0x20, 0x80]];
     const DOT: f32 = 2.0;
@@ -150,7 +151,7 @@ fn braille_path(symbol: char, left: f32, top: f32) -> Option<String> {
     Some(path)
 }
 
-/// Bars and box-drawing lines as a path.
+/// Returns a path for bars, braille and box-drawing lines; `None` for text.
 fn shape_path(text: &str, left: f32, top: f32) -> Option<String> {
     let symbol = text.chars().next()?.to_string();
     let wide = text.chars().count() as f32 * CELL_WIDTH;
@@ -181,9 +182,9 @@ fn shape_path(text: &str, left: f32, top: f32) -> Option<String> {
         };
         return Some((0..3).map(dash).collect());
     }
-    let ([to_left, to_right, up, down], thick) = match heavy_halves(&symbol) {
+    let ([to_left, to_right, up, down], thick) = match heavy_box_arms(&symbol) {
         Some(halves) => (halves, 2.0),
-        None => (halves(&symbol)?, 1.0_f32),
+        None => (light_box_arms(&symbol)?, 1.0_f32),
     };
     let mut path = String::new();
     let (x, y) = (
@@ -203,8 +204,8 @@ fn shape_path(text: &str, left: f32, top: f32) -> Option<String> {
     Some(path)
 }
 
-/// Like [`halves`], for heavy lines.
-fn heavy_halves(symbol: &str) -> Option<[bool; 4]> {
+/// Arms that a heavy box-drawing character has: left, right, up, down.
+fn heavy_box_arms(symbol: &str) -> Option<[bool; 4]> {
     Some(match symbol {
         "━" => [true, true, false, false],
         "┃" => [false, false, true, true],
@@ -218,8 +219,8 @@ fn heavy_halves(symbol: &str) -> Option<[bool; 4]> {
     })
 }
 
-/// Which halves of a cross a box-drawing character has: left, right, up, down.
-fn halves(symbol: &str) -> Option<[bool; 4]> {
+/// Arms that a light box-drawing character has: left, right, up, down.
+fn light_box_arms(symbol: &str) -> Option<[bool; 4]> {
     Some(match symbol {
         "─" => [true, true, false, false],
         "│" => [false, false, true, true],
@@ -240,21 +241,21 @@ fn cell_style(cell: &Cell) -> (Color, Color, Modifier) {
     (cell.fg, cell.bg, cell.modifier)
 }
 
-fn background(cell: &Cell) -> Option<&'static str> {
+fn background_colour(cell: &Cell) -> Option<&'static str> {
     if cell.modifier.contains(Modifier::REVERSED) {
-        return Some(colour(cell.fg).unwrap_or(INK));
+        return Some(palette_colour(cell.fg).unwrap_or(INK));
     }
-    colour(cell.bg)
+    palette_colour(cell.bg)
 }
 
-/// The deviations of a cell from the default style.
-fn style(cell: &Cell) -> String {
+/// Only attributes that differ from the default style.
+fn style_attributes(cell: &Cell) -> String {
     let mut style = String::new();
     let reversed = cell.modifier.contains(Modifier::REVERSED);
     let ink = if reversed {
-        Some(colour(cell.bg).unwrap_or(PAPER))
+        Some(palette_colour(cell.bg).unwrap_or(PAPER))
     } else {
-        colour(cell.fg)
+        palette_colour(cell.fg)
     };
     if let Some(ink) = ink {
         let _ = write!(style, " fill=\"{ink}\"");
@@ -273,7 +274,7 @@ fn style(cell: &Cell) -> String {
 }
 
 /// The sixteen terminal colours, readable on [`PAPER`]; screens use no others.
-fn colour(colour: Color) -> Option<&'static str> {
+fn palette_colour(colour: Color) -> Option<&'static str> {
     Some(match colour {
         Color::Black => "#3b4252",
         Color::Red | Color::LightRed => "#ff7b72",
@@ -288,7 +289,7 @@ fn colour(colour: Color) -> Option<&'static str> {
     })
 }
 
-/// Escapes text for XML, which has no control characters.
+/// Replaces control characters, which XML forbids, and escapes markup.
 fn escape_xml(text: &str) -> String {
     let mut out = String::with_capacity(text.len());
     for c in text.chars() {
@@ -307,10 +308,9 @@ mod tests {
     fn draw_svg(width: u16, draw: impl FnOnce(&mut Buffer)) -> String {
         let mut buffer = Buffer::empty(Rect::new(0, 0, width, 1));
         draw(&mut buffer);
-        svg(&buffer, "<test>")
+        buffer_to_svg(&buffer, "<test>")
     }
 
-    /// The texts of a picture, with their columns.
     fn texts(svg: &str) -> Vec<(f32, String)> {
         let texts = svg.lines().filter(|line| line.starts_with("<text"));
         texts

@@ -1,25 +1,25 @@
-//! The terminal: taken over, suspended for a shell, restored. The only module that knows escape
-//! sequences.
+//! Takes over the terminal, suspends for a shell, and restores the terminal. Only this module and
+//! its submodules contain escape sequences.
 //!
-//! The terminal is never queried, because some do not answer. ratatui draws only in memory: its own
-//! backend queries the cursor position when it clears the screen, and writes colours that some
-//! terminals lack.
+//! Nothing queries the terminal, because some terminals do not answer. ratatui draws only in
+//! memory: its own backend queries the cursor position when clearing the screen, and writes colours
+//! that some terminals lack.
 
 mod clipboard {
     //! Copies text to the clipboard with OSC 52, which also works over ssh (xterm, "ctlseqs",
     //! Operating System Commands).
     //!
-    //! No terminal confirms it. tmux ignores it from programs unless `set-clipboard` is `on`
-    //! (default: `external`), and passes it through if `allow-passthrough` is on (tmux(1)). In tmux
-    //! it is therefore sent both ways; a tmux that allows neither drops both silently.
+    //! No terminal confirms a copy. tmux ignores OSC 52 from programs unless `set-clipboard` is
+    //! `on` (default: `external`), and passes sequences through if `allow-passthrough` is on
+    //! (tmux(1)). Inside tmux the text is therefore sent both ways; a tmux that allows neither
+    //! drops both silently.
 
     use crossterm::Command as _;
     use crossterm::clipboard::CopyToClipboard;
 
-    /// The escape sequence that copies this text.
-    pub fn sequence(text: &str, in_tmux: bool) -> String {
+    pub fn clipboard_copy_sequence(text: &str, in_tmux: bool) -> String {
         let mut plain = String::new();
-        // Writing to a string does not fail.
+        // Writing to a string cannot fail.
         let _ = CopyToClipboard::to_clipboard_from(text).write_ansi(&mut plain);
         let through = if in_tmux {
             tmux_passthrough(&plain)
@@ -29,8 +29,8 @@ mod clipboard {
         plain + &through
     }
 
-    /// Wraps a sequence for the terminal around tmux: a device control string with each escape
-    /// doubled.
+    /// Wraps a sequence for the terminal outside tmux: a device control string in which each escape
+    /// is doubled.
     fn tmux_passthrough(sequence: &str) -> String {
         format!("\x1bPtmux;{}\x1b\\", sequence.replace('\x1b', "\x1b\x1b"))
     }
@@ -42,12 +42,17 @@ mod clipboard {
         #[test]
         fn a_text_is_sent_as_base64_and_through_tmux_as_well() {
             let plain = "\x1b]52;c;Zm9vYmFy\x1b\\";
-            assert_eq!(sequence("foobar", false), plain);
+            assert_eq!(clipboard_copy_sequence("foobar", false), plain);
             let both = format!("{plain}\x1bPtmux;\x1b\x1b]52;c;Zm9vYmFy\x1b\x1b\\\x1b\\");
-            assert_eq!(sequence("foobar", true), both);
-            // Copied text may be hostile: the terminal must never see it unencoded.
+            assert_eq!(clipboard_copy_sequence("foobar", true), both);
+            // Copied text may contain hostile sequences, so the terminal must only see base64.
             let hostile = "\x1b]0;x\x07\u{9c}\x1b\\";
-            assert_eq!(sequence(hostile, false).matches('\x1b').count(), 2);
+            assert_eq!(
+                clipboard_copy_sequence(hostile, false)
+                    .matches('\x1b')
+                    .count(),
+                2
+            );
         }
     }
 }
@@ -73,53 +78,53 @@ use ratatui::layout::{Position, Rect, Size};
 
 pub use decoder::Decoder;
 
-/// Assumed if the terminal has no size.
+/// Used if the terminal reports no size.
 const DEFAULT_SIZE: Size = Size {
     width: 80,
     height: 24,
 };
 
-/// The largest picture: an 8K display with 8 × 15 pixel cells, 35 MB twice. A terminal may claim
-/// any size; beyond this it stays blank.
+/// Largest picture: an 8K display with cells of 8 × 15 pixels. Two pictures of 35 MB are kept. A
+/// terminal may claim any size; cells beyond this limit stay blank.
 const MAX_SIZE: Size = Size {
     width: 1_000,
     height: 300,
 };
 
 static SCREEN_TAKEN: AtomicBool = AtomicBool::new(false);
-/// Whether we handle the mouse while we have the screen.
+/// False leaves the mouse to the terminal.
 static MOUSE_CAPTURED: AtomicBool = AtomicBool::new(true);
 
-/// Reports buttons and wheel, with coordinates of any size. Movements are not reported: nothing
-/// uses them, and each would wake us.
+/// Requests reports of buttons and the wheel, with coordinates of any size. Movements are not
+/// requested: nothing uses them, and each would wake the main loop.
 const MOUSE_ON: &str = "\x1b[?1000h\x1b[?1006h";
 const MOUSE_OFF: &str = "\x1b[?1006l\x1b[?1000l";
-/// Brackets pasted text, so that it is not mistaken for keys (xterm, "ctlseqs", Bracketed Paste
-/// Mode).
+/// Brackets pasted text, so that walwise does not mistake the text for keys (xterm, "ctlseqs",
+/// Bracketed Paste Mode).
 const PASTE_ON: &str = "\x1b[?2004h";
 const PASTE_OFF: &str = "\x1b[?2004l";
-/// A picture between these two appears at once ("Synchronized Output", private mode 2026);
-/// terminals without it ignore them.
+/// A terminal shows everything between these two sequences at once ("Synchronized Output", private
+/// mode 2026). Terminals without that mode ignore both.
 const PICTURE_BEGINS: &str = "\x1b[?2026h";
 const PICTURE_ENDS: &str = "\x1b[?2026l";
 
-pub trait Display {
+pub trait TerminalDisplay {
     fn size(&self) -> Size;
     fn draw(&mut self, picture: &mut dyn FnMut(&mut Buffer)) -> io::Result<()>;
-    /// Clears the screen and redraws at this size, after a resize or foreign output.
+    /// Clears the screen and redraws everything, after a resize or after another program wrote to
+    /// the terminal.
     fn redraw(&mut self, size: Size) -> io::Result<()>;
-    /// Copies a text to the clipboard, if the terminal allows it.
-    fn copy(&mut self, text: &str) -> io::Result<()>;
-    /// Captures the mouse, or leaves it to the terminal, whose own selection then works.
-    fn mouse(&mut self, ours: bool) -> io::Result<()>;
-    /// Restores the terminal and stops this process until it is continued. False, without any
-    /// effect, if there is no shell to continue it.
+    fn copy_to_clipboard(&mut self, text: &str) -> io::Result<()>;
+    /// Captures the mouse, or leaves it to the terminal, where the user can then select text.
+    fn set_mouse_capture(&mut self, ours: bool) -> io::Result<()>;
+    /// Restores the terminal and stops this process. Returns false and does nothing if no shell
+    /// could continue the process.
     fn suspend(&mut self) -> io::Result<bool>;
-    /// After being continued: takes over the terminal again. False while we are in the background.
+    /// Takes over the terminal again after SIGCONT. Returns false while the process is in the
+    /// background.
     fn resume(&mut self) -> io::Result<bool>;
 }
 
-/// The terminal on standard input and output.
 pub struct Tty {
     out: BufWriter<Stdout>,
     picture: Buffer,
@@ -127,8 +132,8 @@ pub struct Tty {
 }
 
 impl Tty {
-    /// Takes over the terminal. It is restored however this process ends, except by a signal that
-    /// cannot be caught.
+    /// Takes over the terminal. However the process ends, the terminal is restored, except after a
+    /// signal that cannot be caught.
     pub fn enter(in_tmux: bool) -> io::Result<Self> {
         install_panic_hook();
         enter_screen()?;
@@ -138,13 +143,14 @@ impl Tty {
             picture: Buffer::default(),
             in_tmux,
         };
-        tty.redraw(size()).inspect_err(|_| restore())?;
+        tty.redraw(terminal_size())
+            .inspect_err(|_| restore_terminal())?;
         Ok(tty)
     }
 
-    /// Redraws if the terminal has been resized.
-    pub fn resize(&mut self) -> io::Result<()> {
-        let now = size();
+    /// Redraws only if the terminal's size has changed.
+    pub fn redraw_if_resized(&mut self) -> io::Result<()> {
+        let now = terminal_size();
         if self.picture.area.as_size() == now {
             Ok(())
         } else {
@@ -155,13 +161,13 @@ impl Tty {
 
 impl Drop for Tty {
     fn drop(&mut self) {
-        restore();
+        restore_terminal();
     }
 }
 
-impl Display for Tty {
+impl TerminalDisplay for Tty {
     fn size(&self) -> Size {
-        size()
+        terminal_size()
     }
 
     fn draw(&mut self, picture: &mut dyn FnMut(&mut Buffer)) -> io::Result<()> {
@@ -182,13 +188,16 @@ impl Display for Tty {
         self.out.flush()
     }
 
-    fn copy(&mut self, text: &str) -> io::Result<()> {
-        execute!(self.out, Print(clipboard::sequence(text, self.in_tmux)))
+    fn copy_to_clipboard(&mut self, text: &str) -> io::Result<()> {
+        execute!(
+            self.out,
+            Print(clipboard::clipboard_copy_sequence(text, self.in_tmux))
+        )
     }
 
-    fn mouse(&mut self, ours: bool) -> io::Result<()> {
+    fn set_mouse_capture(&mut self, ours: bool) -> io::Result<()> {
         MOUSE_CAPTURED.store(ours, Ordering::SeqCst);
-        // A shell that has the terminal meanwhile keeps its mouse.
+        // Meanwhile a shell may have the terminal; the shell's mouse mode must stay.
         if !SCREEN_TAKEN.load(Ordering::SeqCst) {
             return Ok(());
         }
@@ -196,30 +205,29 @@ impl Display for Tty {
     }
 
     fn suspend(&mut self) -> io::Result<bool> {
-        // The leader of a session has no shell above it: once stopped, nothing would continue it.
+        // A session leader has no shell above, so nothing would continue the process once stopped.
         if getsid(None).ok() == Some(getpid()) {
             return Ok(false);
         }
-        restore();
+        restore_terminal();
         raise(Signal::SIGSTOP)?;
         Ok(true)
     }
 
     fn resume(&mut self) -> io::Result<bool> {
-        if !in_foreground() {
+        if !is_in_foreground() {
             return Ok(false);
         }
-        // A shell may have set its own modes meanwhile, so ours are set again even if they were
-        // never restored.
-        restore();
+        // A shell may have changed the modes, so they are set again even if walwise never restored
+        // them.
+        restore_terminal();
         enter_screen()?;
-        self.redraw(size())?;
+        self.redraw(terminal_size())?;
         Ok(true)
     }
 }
 
-/// Whether our process group is in the foreground.
-pub fn in_foreground() -> bool {
+pub fn is_in_foreground() -> bool {
     tcgetpgrp(io::stdin()).is_ok_and(|group: Pid| group == getpgrp())
 }
 
@@ -239,11 +247,11 @@ fn enter_screen() -> io::Result<()> {
             Print(mouse)
         )
     });
-    taken.inspect_err(|_| restore())
+    taken.inspect_err(|_| restore_terminal())
 }
 
-/// Restores the terminal, once. Errors are ignored: the terminal may be gone.
-pub fn restore() {
+/// Does nothing the second time. Errors are ignored, because the terminal may be gone.
+pub fn restore_terminal() {
     if SCREEN_TAKEN.swap(false, Ordering::SeqCst) {
         let back = [PICTURE_ENDS, MOUSE_OFF, PASTE_OFF].concat();
         let _ = execute!(io::stdout(), Print(back), Show, LeaveAlternateScreen);
@@ -251,27 +259,28 @@ pub fn restore() {
     }
 }
 
-/// Restores only the terminal modes, for a terminal that accepts no output.
-pub fn restore_modes() {
+/// Restores the modes without any output, for a terminal that accepts none.
+pub fn restore_terminal_modes() {
     let _ = disable_raw_mode();
 }
 
-/// The size by ioctl alone: crossterm runs a program if the kernel does not know it.
-fn size() -> Size {
-    rustix::termios::tcgetwinsize(io::stdout())
-        .map_or(DEFAULT_SIZE, |size| picture_size(size.ws_col, size.ws_row))
+/// Reads the size by ioctl alone: crossterm would run a program if the kernel reports none.
+fn terminal_size() -> Size {
+    rustix::termios::tcgetwinsize(io::stdout()).map_or(DEFAULT_SIZE, |size| {
+        clamp_picture_size(size.ws_col, size.ws_row)
+    })
 }
 
-/// The size of the picture; columns and rows are 0 if unknown.
-fn picture_size(columns: u16, rows: u16) -> Size {
+/// A terminal reports 0 columns and rows if the size is unknown.
+fn clamp_picture_size(columns: u16, rows: u16) -> Size {
     if columns == 0 || rows == 0 {
         return DEFAULT_SIZE;
     }
     Size::new(columns.min(MAX_SIZE.width), rows.min(MAX_SIZE.height))
 }
 
-/// A panic of this thread restores the terminal before it is reported. A panic of another thread
-/// becomes a message to the screens, which continue, so it must not touch the terminal.
+/// A panic of the main thread restores the terminal before the report. A panic of another thread
+/// becomes a message, and the screens continue, so the hook then leaves the terminal alone.
 fn install_panic_hook() {
     static ONCE: Once = Once::new();
     let ours = thread::current().id();
@@ -279,7 +288,7 @@ fn install_panic_hook() {
         let report = panic::take_hook();
         panic::set_hook(Box::new(move |info| {
             if thread::current().id() == ours {
-                restore();
+                restore_terminal();
             }
             if !SCREEN_TAKEN.load(Ordering::SeqCst) {
                 report(info);
@@ -304,7 +313,7 @@ mod tests {
             (65_535, 65_535, 1_000, 300),
         ] {
             assert_eq!(
-                picture_size(columns, rows),
+                clamp_picture_size(columns, rows),
                 Size::new(width, height),
                 "{columns}×{rows}"
             );

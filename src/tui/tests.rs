@@ -1,4 +1,4 @@
-//! Properties of every screen at every size, pictures of the main screens, and the effects of keys.
+//! Tests of the screens at every size, snapshots of the main screens, and effects of keys.
 
 mod export;
 mod filesystem;
@@ -10,7 +10,7 @@ mod overview;
 mod rules;
 mod session;
 mod sizes {
-    //! Draws at every possible terminal size, spread over the processors by width.
+    //! Draws sessions at every terminal size; threads share the widths.
 
     use std::num::NonZero;
     use std::ops::RangeInclusive;
@@ -20,15 +20,14 @@ mod sizes {
 
     use crate::tui::frame::MIN_SIZE;
     use crate::tui::model::Model;
-    use crate::tui::sample::{RICH, empty_session, picture, states};
+    use crate::tui::test_sessions::{RICH, draw_screen, named_sessions, session_before_report};
 
-    /// The largest terminal tested.
     const MAX_SIZE: Size = Size {
         width: 200,
         height: 60,
     };
 
-    /// The sessions of [`states`] with the fullest screens.
+    /// Names of the sessions with the fullest screens.
     const SCREENS: [&str; 6] = [
         "overview unfolded",
         "storage unfolded",
@@ -38,7 +37,6 @@ mod sizes {
         "export shown",
     ];
 
-    /// Draws these sessions at all widths and these heights.
     fn draw(sessions: &[Model], widths: RangeInclusive<u16>, heights: &[u16]) {
         let threads = thread::available_parallelism().map_or(1, NonZero::get);
         let part = |first: usize| {
@@ -46,7 +44,7 @@ mod sizes {
                 for width in widths.clone().skip(first).step_by(threads) {
                     for height in heights {
                         model.size = Size::new(width, *height);
-                        assert_eq!(picture(&model).area.as_size(), model.size);
+                        assert_eq!(draw_screen(&model).area.as_size(), model.size);
                     }
                 }
             }
@@ -61,8 +59,12 @@ mod sizes {
     fn every_screen_is_drawn_at_every_size() {
         let all: Vec<u16> = (0..=MAX_SIZE.height).collect();
         // Below the minimum size all sessions look the same.
-        draw(&[empty_session((80, 24), RICH)], 0..=MAX_SIZE.width, &all);
-        let screens = states((80, 24), RICH)
+        draw(
+            &[session_before_report((80, 24), RICH)],
+            0..=MAX_SIZE.width,
+            &all,
+        );
+        let screens = named_sessions((80, 24), RICH)
             .into_iter()
             .filter(|(name, _)| SCREENS.contains(name));
         let screens: Vec<Model> = screens.map(|(_, model)| model).collect();
@@ -77,7 +79,7 @@ mod sizes {
     #[test]
     #[ignore = "exhaustive"]
     fn whatever_goes_on_every_width_and_every_height_is_drawn() {
-        let sessions: Vec<Model> = states((80, 24), RICH)
+        let sessions: Vec<Model> = named_sessions((80, 24), RICH)
             .into_iter()
             .map(|(_, model)| model)
             .collect();
@@ -98,19 +100,20 @@ use super::command;
 use super::data::Activity;
 use super::job::{Job, JobProgress, JobResult};
 use super::model::{Model, Overlay};
-use super::msg::{Exit, Msg, SideEffect};
-use super::sample::{
-    RICH, WORST_FIRST, all_verdict_states, at_risk, buffer_text, empty, empty_session, finish,
-    measurement_after, picture, press, progress, progress_after, session_with, states, styled_text,
-    two_targets, with_flush, with_probe,
-};
+use super::msg::{ExitReason, Msg, SideEffect};
 use super::screen_id::ScreenId;
+use super::test_sessions::{
+    RICH, WORST_FIRST, at_risk_report, buffer_text, draw_screen, finish_job, measurement_after,
+    named_sessions, press_keys, progress_after, progress_job, report_with_all_verdicts,
+    report_with_flush, report_with_measurement, report_with_two_targets, report_without_targets,
+    session_before_report, session_with, styled_text,
+};
 use super::theme::Theme;
 use super::update::update;
-use crate::facts::catalog::target::Flush;
+use crate::facts::catalog::target::FlushDelivery;
 use crate::facts::{Choice, Subject};
 use crate::measure::{Measurement, Progress};
-use crate::report::{Report, sample};
+use crate::report::{Report, sample_reports};
 use crate::rules::Level;
 
 const PLAIN: Theme = Theme {
@@ -123,20 +126,19 @@ const ASCII: Theme = Theme {
 };
 
 fn screen_text(model: &Model) -> String {
-    buffer_text(&picture(model))
+    buffer_text(&draw_screen(model))
 }
 
-/// Whether keys go to an overlay or a text field.
 fn takes_keys(model: &Model) -> bool {
-    model.overlay.is_some() || model.page_state().is_typing()
+    model.overlay.is_some() || model.current_page_state().is_typing_filter()
 }
 
 #[test]
 #[ignore = "exhaustive"]
 fn keys_work_at_every_size() {
     for (width, height) in [(0, 0), (1, 1), (59, 14), (60, 15), (80, 24), (300, 100)] {
-        for (name, mut model) in states((width, height), RICH) {
-            press(
+        for (name, mut model) in named_sessions((width, height), RICH) {
+            press_keys(
                 &mut model,
                 "j j enter pgdn G k enter g ? down enter esc tab enter t p esc c r y h l e G enter s x m",
             );
@@ -149,7 +151,7 @@ fn keys_work_at_every_size() {
 #[test]
 fn the_footer_always_says_how_to_get_help_and_leave() {
     for width in [60, 80, 120] {
-        for (name, model) in states((width, 24), RICH)
+        for (name, model) in named_sessions((width, 24), RICH)
             .into_iter()
             .filter(|(_, m)| !takes_keys(m))
         {
@@ -165,35 +167,38 @@ fn the_footer_always_says_how_to_get_help_and_leave() {
 
 #[test]
 fn pictures_of_the_rest() {
-    let mut collecting = empty_session((80, 24), RICH);
-    progress(&mut collecting, JobProgress::Reading("mounts".to_owned()));
+    let mut collecting = session_before_report((80, 24), RICH);
+    progress_job(&mut collecting, JobProgress::Reading("mounts".to_owned()));
     insta::assert_snapshot!("collecting", screen_text(&collecting));
-    insta::assert_snapshot!("empty", screen_text(&session_with(empty(), (80, 24), RICH)));
+    insta::assert_snapshot!(
+        "empty",
+        screen_text(&session_with(report_without_targets(), (80, 24), RICH))
+    );
     insta::assert_snapshot!(
         "free_disk",
-        screen_text(&session_with(sample::free_disk(), (80, 24), RICH))
+        screen_text(&session_with(sample_reports::free_disk(), (80, 24), RICH))
     );
-    for (name, model) in states((80, 24), RICH) {
+    for (name, model) in named_sessions((80, 24), RICH) {
         if ["help", "help filtered", "probe refused"].contains(&name) {
             insta::assert_snapshot!(name.replace(' ', "_"), screen_text(&model));
         }
     }
     insta::assert_snapshot!(
         "too_small",
-        screen_text(&session_with(at_risk(), (48, 10), RICH))
+        screen_text(&session_with(at_risk_report(), (48, 10), RICH))
     );
 }
 
 #[test]
 fn what_is_undecided_has_its_level_in_question() {
-    let mut report = at_risk();
+    let mut report = at_risk_report();
     for finding in &mut report.findings {
         if finding.rule == "ext4.journal-features" {
             finding.level = Level::Critical;
         }
     }
     let mut model = session_with(report, (60, 40), RICH);
-    press(&mut model, "4");
+    press_keys(&mut model, "4");
     let screen = screen_text(&model);
     let levels: Vec<&str> = screen
         .lines()
@@ -212,36 +217,36 @@ fn what_is_undecided_has_its_level_in_question() {
 
 #[test]
 fn enter_on_a_thing_to_do_opens_its_reasons() {
-    let mut model = session_with(at_risk(), (120, 40), RICH);
-    press(&mut model, "n n n enter");
+    let mut model = session_with(at_risk_report(), (120, 40), RICH);
+    press_keys(&mut model, "n n n enter");
     assert_eq!(model.screen, ScreenId::Advice);
     assert!(
         screen_text(&model).contains("Because of what boot.ext4-nobarrier says."),
         "{}",
         screen_text(&model)
     );
-    press(&mut model, "esc");
+    press_keys(&mut model, "esc");
     assert!(!screen_text(&model).contains("Because of what"));
-    press(&mut model, "esc");
+    press_keys(&mut model, "esc");
     assert_eq!(model.screen, ScreenId::Overview);
-    press(&mut model, "esc esc esc");
+    press_keys(&mut model, "esc esc esc");
     assert_eq!(model.exit, None, "Esc never quits");
 }
 
 #[test]
 #[ignore = "exhaustive"]
 fn whatever_is_on_a_page_can_be_reached() {
-    let mut model = session_with(at_risk(), (80, 24), RICH);
-    press(&mut model, "4");
+    let mut model = session_with(at_risk_report(), (80, 24), RICH);
+    press_keys(&mut model, "4");
     let mut seen = String::new();
     for _ in 0..20 {
-        press(&mut model, "enter");
+        press_keys(&mut model, "enter");
         seen.push_str(&screen_text(&model));
-        let open = model.page_state().selected;
+        let open = model.current_page_state().selected;
         for _ in 0..60 {
-            press(&mut model, "j");
+            press_keys(&mut model, "j");
             seen.push_str(&screen_text(&model));
-            if model.page_state().selected != open {
+            if model.current_page_state().selected != open {
                 break;
             }
         }
@@ -259,17 +264,17 @@ fn whatever_is_on_a_page_can_be_reached() {
 
 #[test]
 fn y_copies_the_commands_of_the_selected_step() {
-    let mut model = session_with(at_risk(), (120, 40), RICH);
-    press(&mut model, "4 j");
+    let mut model = session_with(at_risk_report(), (120, 40), RICH);
+    press_keys(&mut model, "4 j");
     let copied = vec![SideEffect::Copy(
         "mount -o remount,barrier=1,noatime /srv".to_owned(),
     )];
-    assert_eq!(press(&mut model, "y"), copied);
+    assert_eq!(press_keys(&mut model, "y"), copied);
     assert!(screen_text(&model).contains("clipboard"));
-    press(&mut model, "g");
+    press_keys(&mut model, "g");
     let line = "walwise check /srv/pg/15/main --no-probe --format fstab".to_owned();
     assert_eq!(
-        press(&mut model, "y"),
+        press_keys(&mut model, "y"),
         [SideEffect::Copy(line)],
         "every step has a command"
     );
@@ -277,28 +282,28 @@ fn y_copies_the_commands_of_the_selected_step() {
 
 #[test]
 fn a_probe_is_planned_confirmed_watched_and_cancelled() {
-    let mut model = session_with(at_risk(), (80, 24), RICH);
-    let target = sample::data_target();
+    let mut model = session_with(at_risk_report(), (80, 24), RICH);
+    let target = sample_reports::data_target();
     assert!(
-        matches!(&press(&mut model, "p")[..], [SideEffect::Start(_, Job::PlanProbe(of))] if *of == target)
+        matches!(&press_keys(&mut model, "p")[..], [SideEffect::Start(_, Job::PlanProbe(of))] if *of == target)
     );
-    finish(
+    finish_job(
         &mut model,
         JobResult::Plan(vec!["Writes 16 MiB.".to_owned()]),
     );
     assert!(matches!(model.overlay, Some(Overlay::Confirm { .. })));
-    assert_eq!(press(&mut model, "n"), [], "nothing is written");
-    press(&mut model, "p");
-    finish(
+    assert_eq!(press_keys(&mut model, "n"), [], "nothing is written");
+    press_keys(&mut model, "p");
+    finish_job(
         &mut model,
         JobResult::Plan(vec!["Writes 16 MiB.".to_owned()]),
     );
-    let started = press(&mut model, "y");
+    let started = press_keys(&mut model, "y");
     let [SideEffect::Start(job, Job::Probe(of))] = &started[..] else {
         panic!("{started:?}")
     };
     assert_eq!(*of, target);
-    progress(&mut model, progress_after(3));
+    progress_job(&mut model, progress_after(3));
     assert_eq!(
         model.screen,
         ScreenId::Probe,
@@ -310,21 +315,24 @@ fn a_probe_is_planned_confirmed_watched_and_cancelled() {
         "{screen}"
     );
     assert!(screen.contains("so far, against fdatasync: "), "{screen}");
-    press(&mut model, "1");
+    press_keys(&mut model, "1");
     let mut higher = model.clone();
     higher.size = Size::new(80, 40);
     assert!(screen_text(&higher).contains("8 kB, 1 client   measuring …"));
-    assert_eq!(press(&mut model, "p"), [], "one at a time");
-    assert_eq!(press(&mut model, "esc"), [SideEffect::Cancel(*job)]);
-    assert_eq!(press(&mut model, "c"), [], "it is stopping already");
+    assert_eq!(press_keys(&mut model, "p"), [], "one at a time");
+    assert_eq!(press_keys(&mut model, "esc"), [SideEffect::Cancel(*job)]);
+    assert_eq!(press_keys(&mut model, "c"), [], "it is stopping already");
     let cut = Measurement {
         cancelled: true,
         ..measurement_after(3)
     };
-    finish(&mut model, JobResult::Report(Box::new(with_probe(cut))));
+    finish_job(
+        &mut model,
+        JobResult::Report(Box::new(report_with_measurement(cut))),
+    );
     assert_eq!(model.data.activity, Activity::Idle);
     assert!(screen_text(&model).contains("cancelled, results kept"));
-    press(&mut model, "3");
+    press_keys(&mut model, "3");
     let screen = screen_text(&model);
     assert!(
         screen.contains("3 rounds in 0.3 s") && screen.contains("partial results kept"),
@@ -332,7 +340,7 @@ fn a_probe_is_planned_confirmed_watched_and_cancelled() {
     );
     assert!(
         matches!(
-            &press(&mut model, "p")[..],
+            &press_keys(&mut model, "p")[..],
             [SideEffect::Start(_, Job::PlanProbe(_))]
         ),
         "and again"
@@ -341,18 +349,18 @@ fn a_probe_is_planned_confirmed_watched_and_cancelled() {
 
 #[test]
 fn a_refused_or_failed_probe_says_why_and_the_screen_stays() {
-    let mut model = session_with(at_risk(), (80, 24), RICH);
-    press(&mut model, "p");
-    finish(
+    let mut model = session_with(at_risk_report(), (80, 24), RICH);
+    press_keys(&mut model, "p");
+    finish_job(
         &mut model,
         JobResult::Failed("less than 5 % of /srv is free".to_owned()),
     );
     assert!(screen_text(&model).contains("less than 5 % of /srv is free"));
-    assert_eq!(press(&mut model, "y"), [], "it cannot be started");
-    press(&mut model, "esc p");
-    finish(&mut model, JobResult::Plan(vec!["Writes.".to_owned()]));
-    press(&mut model, "y");
-    finish(
+    assert_eq!(press_keys(&mut model, "y"), [], "it cannot be started");
+    press_keys(&mut model, "esc p");
+    finish_job(&mut model, JobResult::Plan(vec!["Writes.".to_owned()]));
+    press_keys(&mut model, "y");
+    finish_job(
         &mut model,
         JobResult::Failed("this is a bug in walwise: index 7".to_owned()),
     );
@@ -361,7 +369,7 @@ fn a_refused_or_failed_probe_says_why_and_the_screen_stays() {
         screen_text(&model).contains("is meaningfully faster here than"),
         "so does what was measured before"
     );
-    press(&mut model, "1");
+    press_keys(&mut model, "1");
     assert!(
         screen_text(&model).contains("AT RISK"),
         "what was known stays"
@@ -370,63 +378,69 @@ fn a_refused_or_failed_probe_says_why_and_the_screen_stays() {
 
 #[test]
 fn what_cannot_be_measured_says_so() {
-    let mut blank = session_with(sample::free_disk(), (80, 24), RICH);
-    assert_eq!(press(&mut blank, "p"), []);
+    let mut blank = session_with(sample_reports::free_disk(), (80, 24), RICH);
+    assert_eq!(press_keys(&mut blank, "p"), []);
     assert!(screen_text(&blank).contains("measurable once it is"));
-    let mut capture = at_risk();
+    let mut capture = at_risk_report();
     capture.host.live = false;
     let mut capture = session_with(capture, (80, 24), RICH);
-    assert_eq!(press(&mut capture, "p"), []);
+    assert_eq!(press_keys(&mut capture, "p"), []);
     assert!(screen_text(&capture).contains("a capture cannot be"));
 }
 
 #[test]
 fn news_of_a_job_that_was_superseded_is_dropped() {
-    let mut model = session_with(at_risk(), (80, 24), RICH);
-    press(&mut model, "r");
+    let mut model = session_with(at_risk_report(), (80, 24), RICH);
+    press_keys(&mut model, "r");
     update(
         &mut model,
-        Msg::Done(1, JobResult::Report(Box::new(empty()))),
+        Msg::Done(1, JobResult::Report(Box::new(report_without_targets()))),
     );
     assert!(screen_text(&model).contains("AT RISK"));
     assert!(
-        model.data.activity.job().is_some(),
+        model.data.activity.job_id().is_some(),
         "the second one still runs"
     );
 }
 
 #[test]
 fn the_target_stays_when_a_fresher_report_comes() {
-    let mut model = session_with(two_targets(), (120, 40), RICH);
-    press(&mut model, "]");
-    assert_eq!(model.data.focus.target, Some(sample::free_disk_target()));
+    let mut model = session_with(report_with_two_targets(), (120, 40), RICH);
+    press_keys(&mut model, "]");
+    assert_eq!(
+        model.data.focus.target,
+        Some(sample_reports::free_disk_target())
+    );
     assert!(screen_text(&model).contains("2/2 "));
-    press(&mut model, "r");
-    let mut fresher = two_targets();
+    press_keys(&mut model, "r");
+    let mut fresher = report_with_two_targets();
     fresher.targets.reverse();
-    finish(&mut model, JobResult::Report(Box::new(fresher)));
-    assert_eq!(model.data.focus.target, Some(sample::free_disk_target()));
-    press(&mut model, "]");
-    assert_eq!(model.data.focus.target, Some(sample::data_target()));
+    finish_job(&mut model, JobResult::Report(Box::new(fresher)));
+    assert_eq!(
+        model.data.focus.target,
+        Some(sample_reports::free_disk_target())
+    );
+    press_keys(&mut model, "]");
+    assert_eq!(model.data.focus.target, Some(sample_reports::data_target()));
 }
 
 #[test]
 fn figures_without_flushes_are_not_those_of_durable_commits() {
-    const SAID: &str = "No flush was sent: not the latency";
-    for &flush in Flush::ALL {
-        let said = flush == Flush::Suppressed;
-        let mut model = session_with(with_flush(flush), (60, 60), RICH);
-        // The one-line latency has a shorter warning.
+    const SAID: &str = "No flush was sent, so this is not the latency";
+    for &flush in FlushDelivery::ALL {
+        let said = flush == FlushDelivery::Suppressed;
+        let mut model = session_with(report_with_flush(flush), (60, 60), RICH);
+        // The one-line form of the latency has a shorter warning.
         assert_eq!(
             screen_text(&model).contains("without a flush"),
             said,
             "{flush}:\n{}",
             screen_text(&model)
         );
-        press(&mut model, "p");
-        finish(&mut model, JobResult::Plan(vec!["Writes.".to_owned()]));
-        press(&mut model, "y");
-        progress(&mut model, progress_after(3));
+        press_keys(&mut model, "p");
+        finish_job(&mut model, JobResult::Plan(vec!["Writes.".to_owned()]));
+        press_keys(&mut model, "y");
+        progress_job(&mut model, progress_after(3));
         assert_eq!(
             screen_text(&model).contains(SAID),
             said,
@@ -434,7 +448,7 @@ fn figures_without_flushes_are_not_those_of_durable_commits() {
             screen_text(&model)
         );
     }
-    let mut unmeasured = with_flush(Flush::Suppressed);
+    let mut unmeasured = report_with_flush(FlushDelivery::Suppressed);
     unmeasured.probes.clear();
     assert!(
         !screen_text(&session_with(unmeasured, (60, 40), RICH)).contains(SAID),
@@ -445,7 +459,7 @@ fn figures_without_flushes_are_not_those_of_durable_commits() {
 #[test]
 fn the_worst_target_comes_first_until_another_is_chosen() {
     let (mut model, order) = (
-        session_with(all_verdict_states(), (60, 24), RICH),
+        session_with(report_with_all_verdicts(), (60, 24), RICH),
         WORST_FIRST,
     );
     for (place, path) in order.iter().enumerate() {
@@ -455,7 +469,7 @@ fn the_worst_target_comes_first_until_another_is_chosen() {
             "{header}"
         );
         assert_eq!(model.data.focus.target, Some(Subject::target(*path)));
-        press(&mut model, "]");
+        press_keys(&mut model, "]");
     }
     assert_eq!(
         model.data.focus.target,
@@ -466,17 +480,17 @@ fn the_worst_target_comes_first_until_another_is_chosen() {
 
 #[test]
 fn what_was_shown_while_reading_was_not_chosen() {
-    let mut model = empty_session((80, 24), RICH);
-    let mut early = all_verdict_states();
+    let mut model = session_before_report((80, 24), RICH);
+    let mut early = report_with_all_verdicts();
     early.verdicts.clear();
-    progress(&mut model, JobProgress::Report(Box::new(early)));
+    progress_job(&mut model, JobProgress::Report(Box::new(early)));
     assert_ne!(
         model.data.focus.target,
         Some(Subject::target(WORST_FIRST[0]))
     );
-    finish(
+    finish_job(
         &mut model,
-        JobResult::Report(Box::new(all_verdict_states())),
+        JobResult::Report(Box::new(report_with_all_verdicts())),
     );
     assert_eq!(
         model.data.focus.target,
@@ -486,43 +500,43 @@ fn what_was_shown_while_reading_was_not_chosen() {
 
 #[test]
 fn whoever_probes_a_target_sees_what_was_measured_of_it() {
-    let mut model = session_with(all_verdict_states(), (80, 24), RICH);
-    press(&mut model, "p");
-    finish(&mut model, JobResult::Plan(vec!["Writes.".to_owned()]));
-    press(&mut model, "y");
-    let mut after = all_verdict_states();
+    let mut model = session_with(report_with_all_verdicts(), (80, 24), RICH);
+    press_keys(&mut model, "p");
+    finish_job(&mut model, JobResult::Plan(vec!["Writes.".to_owned()]));
+    press_keys(&mut model, "y");
+    let mut after = report_with_all_verdicts();
     after
         .verdicts
         .retain(|verdict| verdict.target != Subject::target(WORST_FIRST[0]));
-    finish(&mut model, JobResult::Report(Box::new(after)));
+    finish_job(&mut model, JobResult::Report(Box::new(after)));
     assert_eq!(
         model.data.focus.target,
         Some(Subject::target(WORST_FIRST[0]))
     );
 }
 
-/// Starts a probe of the database at risk.
+/// Plans and starts a probe of the first target.
 fn start_probe(report: Report) -> Model {
     let mut model = session_with(report, (80, 40), RICH);
-    press(&mut model, "p");
-    finish(&mut model, JobResult::Plan(vec!["Writes.".to_owned()]));
-    press(&mut model, "y");
+    press_keys(&mut model, "p");
+    finish_job(&mut model, JobResult::Plan(vec!["Writes.".to_owned()]));
+    press_keys(&mut model, "y");
     model
 }
 
 #[test]
 fn figures_stand_until_fresher_ones_come_and_the_histogram_stays_after_the_end() {
-    let mut model = start_probe(at_risk());
+    let mut model = start_probe(at_risk_report());
     assert!(
         !screen_text(&model).contains("p99"),
         "figures of a probe before are not those of this one"
     );
-    progress(&mut model, progress_after(12));
+    progress_job(&mut model, progress_after(12));
     assert!(screen_text(&model).contains("Histogram   fdatasync, 13 344 commits"));
     let JobProgress::Probing(without) = progress_after(13) else {
         panic!()
     };
-    progress(
+    progress_job(
         &mut model,
         JobProgress::Probing(Box::new(Progress {
             interim: None,
@@ -535,15 +549,15 @@ fn figures_stand_until_fresher_ones_come_and_the_histogram_stays_after_the_end()
         screen.contains("round 13") && screen.contains("Histogram   fdatasync, 13 344 commits"),
         "{screen}"
     );
-    finish(
+    finish_job(
         &mut model,
-        JobResult::Report(Box::new(with_probe(measurement_after(71)))),
+        JobResult::Report(Box::new(report_with_measurement(measurement_after(71)))),
     );
     assert!(screen_text(&model).contains("Histogram   fdatasync, 13 344 commits"));
-    press(&mut model, "r");
-    let mut gone = at_risk();
+    press_keys(&mut model, "r");
+    let mut gone = at_risk_report();
     gone.probes.clear();
-    finish(&mut model, JobResult::Report(Box::new(gone)));
+    finish_job(&mut model, JobResult::Report(Box::new(gone)));
     let screen = screen_text(&model);
     assert!(
         screen.contains("not measured") && !screen.contains("Histogram"),
@@ -554,9 +568,9 @@ fn figures_stand_until_fresher_ones_come_and_the_histogram_stays_after_the_end()
 #[test]
 fn a_probe_that_came_to_nothing_keeps_the_one_before() {
     for (keys, how) in [("j", "failed"), ("c", "was cancelled")] {
-        let mut model = start_probe(at_risk());
-        press(&mut model, keys);
-        finish(
+        let mut model = start_probe(at_risk_report());
+        press_keys(&mut model, keys);
+        finish_job(
             &mut model,
             JobResult::Failed("Nothing was measured.".to_owned()),
         );
@@ -566,79 +580,79 @@ fn a_probe_that_came_to_nothing_keeps_the_one_before() {
             "{screen}"
         );
         assert!(screen.contains("71 rounds in 8.4 s"), "{screen}");
-        press(&mut model, "p");
-        finish(&mut model, JobResult::Plan(vec!["Writes.".to_owned()]));
-        press(&mut model, "y");
-        finish(&mut model, JobResult::Report(Box::new(at_risk())));
+        press_keys(&mut model, "p");
+        finish_job(&mut model, JobResult::Plan(vec!["Writes.".to_owned()]));
+        press_keys(&mut model, "y");
+        finish_job(&mut model, JobResult::Report(Box::new(at_risk_report())));
         assert!(!screen_text(&model).contains(how), "old news");
     }
 }
 
 #[test]
 fn the_screen_of_the_probe_is_that_of_the_chosen_target() {
-    let mut model = start_probe(two_targets());
-    progress(&mut model, progress_after(12));
-    press(&mut model, "]");
+    let mut model = start_probe(report_with_two_targets());
+    progress_job(&mut model, progress_after(12));
+    press_keys(&mut model, "]");
     let screen = screen_text(&model);
     assert!(
         screen.contains("not measured") && !screen.contains("fdatasync"),
         "{screen}"
     );
     assert!(screen.contains("measurable once it is"), "{screen}");
-    press(&mut model, "]");
+    press_keys(&mut model, "]");
     assert!(screen_text(&model).contains("measuring, round 12"));
 }
 
 #[test]
 fn help_filters_runs_and_gives_reasons() {
-    let mut model = session_with(at_risk(), (80, 24), RICH);
-    press(&mut model, "? r e s c a n");
+    let mut model = session_with(at_risk_report(), (80, 24), RICH);
+    press_keys(&mut model, "? r e s c a n");
     let listed = screen_text(&model);
     assert!(
         listed.contains("rescan") && !listed.contains("next target"),
         "{listed}"
     );
     assert!(matches!(
-        &press(&mut model, "enter")[..],
+        &press_keys(&mut model, "enter")[..],
         [SideEffect::Start(_, Job::Collect)]
     ));
     assert!(model.overlay.is_none());
-    press(&mut model, "? p r o b e");
+    press_keys(&mut model, "? p r o b e");
     assert!(
         screen_text(&model).contains("unavailable: facts are still being collected"),
         "{}",
         screen_text(&model)
     );
-    press(&mut model, "q backspace esc");
+    press_keys(&mut model, "q backspace esc");
     assert_eq!(model.exit, None, "typing in help is typing");
-    press(&mut model, "q");
-    assert_eq!(model.exit, Some(Exit::Quit));
+    press_keys(&mut model, "q");
+    assert_eq!(model.exit, Some(ExitReason::Quit));
 }
 
 #[test]
 fn help_is_moved_through_like_a_page() {
     for height in [15, 24] {
-        let mut model = session_with(at_risk(), (80, height), RICH);
-        press(&mut model, "?");
+        let mut model = session_with(at_risk_report(), (80, height), RICH);
+        press_keys(&mut model, "?");
         let top = screen_text(&model);
         assert!(top.contains("▸ enter") && !top.contains("ctrl-l"), "{top}");
-        press(&mut model, "end");
+        press_keys(&mut model, "end");
         let bottom = screen_text(&model);
         assert!(bottom.contains("▸ ctrl-l"), "{bottom}");
-        press(&mut model, "home");
+        press_keys(&mut model, "home");
         assert_eq!(screen_text(&model), top);
         let mut seen = top.clone();
         for _ in command::help_entries(&model, "") {
-            press(&mut model, "pgdn");
+            press_keys(&mut model, "pgdn");
             seen.push_str(&screen_text(&model));
         }
         assert_eq!(screen_text(&model), bottom);
         for command in command::help_entries(&model, "") {
             assert!(seen.contains(command.label), "{}", command.label);
         }
-        press(&mut model, &vec!["pgup"; 30].join(" "));
+        press_keys(&mut model, &vec!["pgup"; 30].join(" "));
         assert_eq!(screen_text(&model), top);
-        press(&mut model, "G");
+        press_keys(&mut model, "G");
         assert!(screen_text(&model).contains("/ G_"), "letters are typed");
     }
 }
@@ -646,12 +660,15 @@ fn help_is_moved_through_like_a_page() {
 #[test]
 fn signals_end_the_session_or_stop_it() {
     let ended = |msg| {
-        let mut model = empty_session((80, 24), RICH);
+        let mut model = session_before_report((80, 24), RICH);
         let effects = update(&mut model, msg);
         (model.exit, effects)
     };
-    assert_eq!(ended(Msg::Signal(15)), (Some(Exit::Signal(15)), vec![]));
-    assert_eq!(ended(Msg::Hangup), (Some(Exit::Signal(1)), vec![]));
+    assert_eq!(
+        ended(Msg::Signal(15)),
+        (Some(ExitReason::Signal(15)), vec![])
+    );
+    assert_eq!(ended(Msg::Hangup), (Some(ExitReason::Signal(1)), vec![]));
     assert_eq!(
         ended(Msg::Signal(signal_hook::consts::SIGTSTP)),
         (None, vec![SideEffect::Suspend])
@@ -664,19 +681,19 @@ fn signals_end_the_session_or_stop_it() {
         ended(Msg::Signal(signal_hook::consts::SIGWINCH)),
         (None, vec![SideEffect::Redraw])
     );
-    let mut model = empty_session((80, 24), RICH);
-    press(&mut model, "ctrl-c");
-    assert_eq!(model.exit, Some(Exit::Signal(2)));
+    let mut model = session_before_report((80, 24), RICH);
+    press_keys(&mut model, "ctrl-c");
+    assert_eq!(model.exit, Some(ExitReason::Signal(2)));
 }
 
 #[test]
 fn nothing_is_judged_before_everything_was_read() {
-    let mut model = empty_session((80, 24), RICH);
-    progress(&mut model, JobProgress::Report(Box::new(at_risk())));
-    progress(&mut model, JobProgress::Reading("block devices".to_owned()));
+    let mut model = session_before_report((80, 24), RICH);
+    progress_job(&mut model, JobProgress::Report(Box::new(at_risk_report())));
+    progress_job(&mut model, JobProgress::Reading("block devices".to_owned()));
     for screen in ScreenId::ALL {
         let key = screen.digit();
-        press(&mut model, key);
+        press_keys(&mut model, key);
         let screen = screen_text(&model);
         assert!(
             screen.contains("reading block devices") && !screen.contains("AT RISK"),
@@ -684,22 +701,28 @@ fn nothing_is_judged_before_everything_was_read() {
         );
         assert!(!screen.contains("nobarrier"), "{screen}");
     }
-    press(&mut model, "1");
+    press_keys(&mut model, "1");
     assert!(
         screen_text(&model).contains("found  postgresql 15/main"),
         "{}",
         screen_text(&model)
     );
-    finish(&mut model, JobResult::Report(Box::new(at_risk())));
+    finish_job(&mut model, JobResult::Report(Box::new(at_risk_report())));
     assert!(screen_text(&model).contains("AT RISK"));
 }
 
 #[test]
 fn reading_again_never_shows_less_than_was_known() {
-    let mut model = session_with(at_risk(), (80, 24), RICH);
-    press(&mut model, "r");
-    progress(&mut model, JobProgress::Report(Box::new(empty())));
+    let mut model = session_with(at_risk_report(), (80, 24), RICH);
+    press_keys(&mut model, "r");
+    progress_job(
+        &mut model,
+        JobProgress::Report(Box::new(report_without_targets())),
+    );
     assert!(screen_text(&model).contains("AT RISK"));
-    finish(&mut model, JobResult::Report(Box::new(empty())));
+    finish_job(
+        &mut model,
+        JobResult::Report(Box::new(report_without_targets())),
+    );
     assert!(!screen_text(&model).contains("AT RISK"));
 }

@@ -1,8 +1,9 @@
-//! Styles by meaning, from the sixteen colours of the user's palette, and a final pass for ASCII
-//! terminals.
+//! Styles by meaning, in the sixteen colours of the user's palette, and ASCII replacements for all
+//! other characters.
 //!
-//! Colour only repeats words and marks; without it the modifiers stay. White, black and yellow are
-//! never a foreground: half of all terminals have a background on which they are unreadable.
+//! Colour only repeats what words and marks show; without colour the modifiers stay. White, black
+//! and yellow are never a foreground: about half of all terminals have a background on which they
+//! are unreadable.
 
 use ratatui::buffer::Buffer;
 use ratatui::style::{Color, Modifier, Style};
@@ -12,7 +13,6 @@ use crate::durability::VerdictKind;
 use crate::report::view::Tone;
 use crate::rules::Level;
 
-/// The meaning of a text.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum TextRole {
     Plain,
@@ -23,7 +23,7 @@ pub enum TextRole {
     Accent,
     Good,
     Bad,
-    /// Unknown, or to be checked.
+    /// Unknown, or to be checked by the user.
     Doubt,
     Code,
 }
@@ -35,7 +35,7 @@ pub struct Theme {
 }
 
 impl Theme {
-    pub fn style(self, role: TextRole) -> Style {
+    pub fn role_style(self, role: TextRole) -> Style {
         let (colour, modifier) = match role {
             TextRole::Plain => (None, Modifier::empty()),
             TextRole::Heading => (None, Modifier::BOLD),
@@ -53,8 +53,8 @@ impl Theme {
         }
     }
 
-    pub fn level(self, level: Level) -> Style {
-        self.style(match level {
+    pub fn level_style(self, level: Level) -> Style {
+        self.role_style(match level {
             Level::Critical => TextRole::Bad,
             Level::Warning => TextRole::Doubt,
             Level::Advice => TextRole::Accent,
@@ -63,8 +63,8 @@ impl Theme {
         })
     }
 
-    pub fn tone(self, tone: Tone) -> Style {
-        self.style(match tone {
+    pub fn tone_style(self, tone: Tone) -> Style {
+        self.role_style(match tone {
             Tone::Good => TextRole::Good,
             Tone::Dim => TextRole::Dim,
             Tone::Doubt => TextRole::Doubt,
@@ -72,13 +72,14 @@ impl Theme {
         })
     }
 
-    pub fn verdict(self, standing: VerdictKind) -> Style {
-        self.tone(standing.into()).add_modifier(Modifier::BOLD)
+    pub fn verdict_style(self, standing: VerdictKind) -> Style {
+        self.tone_style(standing.into())
+            .add_modifier(Modifier::BOLD)
     }
 }
 
-/// Replaces every non-ASCII character by ASCII of the same width.
-pub fn to_ascii(buffer: &mut Buffer) {
+/// Every replacement has the width of the original.
+pub fn replace_non_ascii(buffer: &mut Buffer) {
     for cell in &mut buffer.content {
         if cell.symbol().is_ascii() {
             continue;
@@ -109,7 +110,7 @@ pub fn to_ascii(buffer: &mut Buffer) {
     }
 }
 
-/// The ASCII character for a bar of one to eight eighths: denser for higher ones.
+/// Maps a bar of one to eight eighths to an ASCII character, denser for higher bars.
 fn ascii_bar(block: &str) -> Option<&'static str> {
     const RAMP: [(&str, &str); 8] = [
         ("▁", "_"),

@@ -1,7 +1,8 @@
-//! The screen of a running trial: one line per candidate, whose interval narrows as blocks arrive.
+//! The screen of a running trial: one line per candidate, whose interval narrows as blocks
+//! complete.
 //!
-//! It has the terminal to itself and is not a screen of [`super::run`], where no key starts a
-//! trial. The caller runs the trial, passes it the record, and asks it for the user's input.
+//! A trial has the terminal to itself and is not a screen of [`super::run`], where no key starts a
+//! trial. The caller runs the trial, passes the record to this screen, and polls for input.
 
 mod board;
 mod picture;
@@ -14,35 +15,35 @@ use ratatui::buffer::Buffer;
 use ratatui::layout::Rect;
 use signal_hook::consts::{SIGCONT, SIGTSTP};
 
-use super::Options;
+use super::ScreenOptions;
 use super::input;
+use super::input_queue::InputQueue;
 use super::msg::Msg;
-use super::queue::InputQueue;
 use super::svg;
-use super::terminal::{Display, Tty};
+use super::terminal::{TerminalDisplay, Tty};
 use super::theme::Theme;
 use crate::trial::TrialRecord;
 use board::TrialBoard;
 
-/// The screen after the last block of a record, at so many columns and rows, as SVG.
-pub fn trial_picture(record: &TrialRecord, (columns, rows): (u16, u16)) -> String {
+/// Draws the screen after the last block of a record, at the given columns and rows.
+pub fn trial_svg(record: &TrialRecord, (columns, rows): (u16, u16)) -> String {
     let mut buffer = Buffer::empty(Rect::new(0, 0, columns, rows));
     let left = (record.budget - record.seconds).max(0.0);
     let theme = Theme {
         colour: true,
         ascii: false,
     };
-    picture::draw(
+    picture::draw_board(
         &TrialBoard::from_record(record),
         "the last block is complete",
         left,
         theme,
         &mut buffer,
     );
-    svg::svg(&buffer, "walwise: a trial")
+    svg::buffer_to_svg(&buffer, "walwise: a trial")
 }
 
-/// The terminal during a trial; restored on drop.
+/// Restores the terminal on drop.
 pub struct TrialScreen {
     display: Tty,
     inbox: Receiver<Msg>,
@@ -50,18 +51,18 @@ pub struct TrialScreen {
     theme: Theme,
     board: TrialBoard,
     status: String,
-    /// While a shell has the terminal.
+    /// True while a shell has the terminal.
     is_suspended: bool,
 }
 
 impl TrialScreen {
-    /// Takes over the terminal at standard input and output.
-    pub fn enter(options: Options, record: &TrialRecord) -> io::Result<Self> {
+    /// Uses the terminal on standard input and output.
+    pub fn enter(options: ScreenOptions, record: &TrialRecord) -> io::Result<Self> {
         let (out, inbox) = mpsc::channel();
-        input::stop_signals(out.clone())?;
+        input::listen_for_suspend_signals(out.clone())?;
         let display = Tty::enter(options.in_tmux)?;
         let input = InputQueue::default();
-        input::keys(&out, input.clone())?;
+        input::listen_for_input(&out, input.clone())?;
         let theme = Theme {
             colour: options.colour,
             ascii: options.ascii,
@@ -78,18 +79,17 @@ impl TrialScreen {
         })
     }
 
-    /// Shows the record after a block.
-    pub fn update(&mut self, record: &TrialRecord) {
+    /// Call this after every block.
+    pub fn show_record(&mut self, record: &TrialRecord) {
         self.board = TrialBoard::from_record(record);
     }
 
-    /// Sets the status line.
     pub fn set_status(&mut self, doing: &str) {
         doing.clone_into(&mut self.status);
     }
 
-    /// Handles input, and draws if the terminal accepts output. `left`: the seconds left at most.
-    /// Returns whether the user quits; Ctrl-C is raised as SIGINT.
+    /// Handles input, and draws if the terminal accepts output. `left` is the longest remaining
+    /// time in seconds. Returns true if the user quits; Ctrl-C is raised as SIGINT.
     pub fn poll(&mut self, left: f64, takes_output: bool) -> io::Result<bool> {
         let leaves = self.process_input()?;
         if self.is_suspended {
@@ -103,20 +103,20 @@ impl TrialScreen {
                 status: doing,
                 ..
             } = self;
-            display.resize()?;
-            display.draw(&mut |buffer| picture::draw(board, doing, left, *theme, buffer))?;
+            display.redraw_if_resized()?;
+            display.draw(&mut |buffer| picture::draw_board(board, doing, left, *theme, buffer))?;
         }
         Ok(leaves)
     }
 
     fn process_input(&mut self) -> io::Result<bool> {
         let mut leaves = false;
-        let typed = std::iter::from_fn(|| self.input.next(false));
+        let typed = std::iter::from_fn(|| self.input.pop_interrupt_first(false));
         for msg in self.inbox.try_iter().chain(typed) {
             match msg {
-                Msg::Key(key) if key.is_in("q Q") => leaves = true,
-                Msg::Key(key) if key.is_in("ctrl-c") => raise(Signal::SIGINT)?,
-                Msg::Key(key) if key.is_in("ctrl-z") => {
+                Msg::Key(key) if key.is_one_of("q Q") => leaves = true,
+                Msg::Key(key) if key.is_one_of("ctrl-c") => raise(Signal::SIGINT)?,
+                Msg::Key(key) if key.is_one_of("ctrl-z") => {
                     self.is_suspended |= self.display.suspend()?;
                 }
                 Msg::Signal(SIGTSTP) => self.is_suspended |= self.display.suspend()?,

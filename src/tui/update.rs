@@ -1,7 +1,7 @@
-//! The only module that changes the model. Pure: a message in, effects out; no clock, terminal or
-//! thread.
+//! The only module that changes the model: a message comes in, side effects come out. No function
+//! here reads a clock or the terminal, or starts a thread.
 
-mod results;
+mod job_results;
 
 use std::sync::Arc;
 
@@ -11,40 +11,41 @@ use signal_hook::consts::{SIGCONT, SIGHUP, SIGINT, SIGTSTP, SIGWINCH};
 use super::click_map::ClickTarget;
 use super::command::{self, Action, UserAction};
 use super::data::{Activity, Data};
-use super::documents::SaveState;
 use super::export;
+use super::export_state::SaveState;
 use super::filter::Filter;
-use super::focus::Focus;
 use super::frame;
-use super::key::KeyPress;
-use super::model::{Dirty, Model, Overlay, PageView};
-use super::msg::{Exit, MouseAction, Msg, SideEffect};
-use super::overlay::pane::page_size;
+use super::key_press::KeyPress;
+use super::model::{Model, Overlay, PageView, RedrawUrgency};
+use super::msg::{ExitReason, MouseAction, Msg, SideEffect};
+use super::overlay::overlay_widgets::entries_per_page;
 use super::page::{EnterEffect, Motion, Page, PageState};
 use super::screen_id::ScreenId;
-use super::what_if::{Picker, Selection};
-use super::widgets::field::{Edit, Field};
+use super::target_context::TargetContext;
+use super::what_if::{Picker, PickerChoice};
+use super::widgets::text_field::{TextEdit, TextField};
 use crate::report::Report;
 use crate::report::view::wording::count_noun;
 
-/// Lines per step of the mouse wheel.
+/// Lines that one step of the mouse wheel scrolls.
 const LINES_PER_NOTCH: usize = 3;
 
 pub fn update(model: &mut Model, msg: Msg) -> Vec<SideEffect> {
-    // Keys decide this themselves: most change only the selection, which keeps the page.
+    // Every other message drops the cached page; most keys change only the selection and keep the
+    // page.
     if !matches!(msg, Msg::Key(_)) {
-        model.forget_page();
+        model.drop_cached_page();
     }
-    let mut effects = handle(model, msg);
-    effects.extend(export::render_next(model));
+    let mut effects = handle_message(model, msg);
+    effects.extend(export::start_next_render(model));
     effects
 }
 
-fn handle(model: &mut Model, msg: Msg) -> Vec<SideEffect> {
+fn handle_message(model: &mut Model, msg: Msg) -> Vec<SideEffect> {
     let urgency = if matches!(msg, Msg::Progress(..)) {
-        Dirty::Soon
+        RedrawUrgency::Soon
     } else {
-        Dirty::Now
+        RedrawUrgency::Now
     };
     model.dirty = model.dirty.max(urgency);
     match msg {
@@ -56,7 +57,7 @@ fn handle(model: &mut Model, msg: Msg) -> Vec<SideEffect> {
             Vec::new()
         }
         Msg::Paste(text) => {
-            paste(model, &text);
+            paste_text(model, &text);
             Vec::new()
         }
         Msg::Mouse(what, cell) => handle_mouse(model, what, cell),
@@ -64,31 +65,31 @@ fn handle(model: &mut Model, msg: Msg) -> Vec<SideEffect> {
         Msg::Signal(SIGCONT) => vec![SideEffect::Resume],
         Msg::Signal(SIGWINCH) => vec![SideEffect::Redraw],
         Msg::Signal(number) => {
-            model.exit = Some(Exit::Signal(number));
+            model.exit = Some(ExitReason::Signal(number));
             Vec::new()
         }
         Msg::Hangup => {
-            model.exit = Some(Exit::Signal(SIGHUP));
+            model.exit = Some(ExitReason::Signal(SIGHUP));
             Vec::new()
         }
         Msg::Tick => {
             model.animation_frame = model.animation_frame.wrapping_add(1);
             Vec::new()
         }
-        // Only a wake-up: the input has messages of its own.
+        // A wake-up: the input itself is in the queue.
         Msg::Input => Vec::new(),
-        Msg::Progress(job, partial) => results::handle_progress(model, job, partial),
-        Msg::Done(job, result) => results::handle_result(model, job, result),
+        Msg::Progress(job, partial) => job_results::handle_job_progress(model, job, partial),
+        Msg::Done(job, result) => job_results::handle_job_result(model, job, result),
     }
 }
 
 fn handle_key(model: &mut Model, key: &KeyPress) -> Vec<SideEffect> {
     model.notice = None;
     model.shows_hints = false;
-    let view = model.view();
-    model.forget_page();
-    if let Some(command) = command::lookup(model, &view, key) {
-        return perform(model, view, command);
+    let view = model.current_page_view();
+    model.drop_cached_page();
+    if let Some(command) = command::find_by_key(model, &view, key) {
+        return perform_action(model, view, command);
     }
     if let Some(c) = key.typed_char() {
         type_text(model, c.encode_utf8(&mut [0; 4]));
@@ -96,65 +97,66 @@ fn handle_key(model: &mut Model, key: &KeyPress) -> Vec<SideEffect> {
     Vec::new()
 }
 
-/// Types pasted text into a text field, as one line. Elsewhere it is ignored: a copied line must
-/// not start a probe or answer a question.
-fn paste(model: &mut Model, text: &str) {
+/// Pasted text goes only into text fields, as one line, because a pasted command must neither start
+/// a probe nor answer a question.
+fn paste_text(model: &mut Model, text: &str) {
     model.notice = None;
     if !type_text(model, text) {
         model.notice = Some("pasted text is ignored outside text fields".to_owned());
     }
 }
 
-/// Types into the active text field; false if there is none.
+/// Returns false if no text field is active.
 fn type_text(model: &mut Model, text: &str) -> bool {
     let mut fits = true;
     let is_typed = match &mut model.overlay {
         Some(Overlay::Save(form)) if matches!(form.stage, SaveState::Naming(_)) => {
-            fits = form.name.push(text);
+            fits = form.name.insert_text(text);
             true
         }
         Some(overlay) => {
-            let lists = overlay.filters_on_typing();
-            edit_filter(model, |typed| {
-                // `/` starts a search elsewhere, so it is dropped as the first character here.
+            let lists = overlay.is_filtered_by_typing();
+            edit_filter_or_picker(model, |typed| {
+                // The key `/` starts a filter elsewhere, so a user may type it here first; that
+                // slash is dropped.
                 let rest = if lists && typed.text().is_empty() {
                     text.strip_prefix('/')
                 } else {
                     None
                 };
-                fits = typed.push(rest.unwrap_or(text));
+                fits = typed.insert_text(rest.unwrap_or(text));
             })
         }
-        None => edit_filter(model, |typed| fits = typed.push(text)),
+        None => edit_filter_or_picker(model, |typed| fits = typed.insert_text(text)),
     };
     if !fits {
         model.notice = Some(format!(
             "limited to {} characters; the rest was cut",
-            Field::MAX_CHARS
+            TextField::MAX_CHARS
         ));
     }
     is_typed
 }
 
-/// Whether typed characters are text now, not commands.
+/// True if typed characters go into a text field and are not commands.
 pub fn takes_text(model: &Model) -> bool {
     match &model.overlay {
         Some(Overlay::Save(form)) => matches!(form.stage, SaveState::Naming(_)),
         Some(Overlay::Help { .. } | Overlay::Targets { .. } | Overlay::WhatIf(_)) => true,
         Some(Overlay::Confirm { .. } | Overlay::Filesystem { .. }) => false,
-        None => model.page_state().is_typing(),
+        None => model.current_page_state().is_typing_filter(),
     }
 }
 
-/// Edits the active filter; false if there is none.
-fn edit_filter(model: &mut Model, change: impl FnOnce(&mut Field)) -> bool {
-    let finding = model.page_state().is_typing();
+/// Returns false if no filter is active.
+fn edit_filter_or_picker(model: &mut Model, change: impl FnOnce(&mut TextField)) -> bool {
+    let finding = model.current_page_state().is_typing_filter();
     match &mut model.overlay {
         Some(Overlay::Help { filter, chosen } | Overlay::Targets { filter, chosen }) => {
             change(filter);
             *chosen = 0;
         }
-        Some(Overlay::WhatIf(picker)) => picker.edit(change),
+        Some(Overlay::WhatIf(picker)) => picker.edit_input(change),
         None if finding => change_filter(model, |filter| {
             if let Some(filter) = filter {
                 change(&mut filter.text);
@@ -165,14 +167,14 @@ fn edit_filter(model: &mut Model, change: impl FnOnce(&mut Field)) -> bool {
     true
 }
 
-/// The mouse acts as keys do; drawing recorded what lies under it.
+/// Mouse actions become keys where possible; drawing has recorded the clickable areas.
 fn handle_mouse(model: &mut Model, what: MouseAction, cell: Position) -> Vec<SideEffect> {
     let (key, times) = match what {
         MouseAction::Click => return handle_click(model, cell),
         MouseAction::WheelUp => ("up", LINES_PER_NOTCH),
         MouseAction::WheelDown => ("down", LINES_PER_NOTCH),
     };
-    // In an overlay each line is an entry, so the wheel moves by one.
+    // In an overlay every line is an entry, so the wheel moves by one.
     let times = if model.overlay.is_some() { 1 } else { times };
     (0..times)
         .flat_map(|_| handle_key(model, &KeyPress::from_name(key)))
@@ -195,10 +197,10 @@ fn handle_click(model: &mut Model, cell: Position) -> Vec<SideEffect> {
                 page.active_state_mut(state).selected = Some(key);
             });
         }
-        Some(ClickTarget::Open(screen, key)) => open(model, screen, key),
+        Some(ClickTarget::Open(screen, key)) => open_block(model, screen, key),
         Some(ClickTarget::Target(place)) => {
             model.overlay = None;
-            switch_target(model, |focus, report| focus.at_place(report, place));
+            switch_target(model, |focus, report| focus.target_at(report, place));
         }
         Some(ClickTarget::Entry(at)) => {
             if let Some(Overlay::Help { chosen, .. }) = &mut model.overlay {
@@ -210,21 +212,23 @@ fn handle_click(model: &mut Model, cell: Position) -> Vec<SideEffect> {
     Vec::new()
 }
 
-fn perform(model: &mut Model, view: PageView, command: UserAction) -> Vec<SideEffect> {
+fn perform_action(model: &mut Model, view: PageView, command: UserAction) -> Vec<SideEffect> {
     if let Err(why) = command.enabled {
         model.notice = Some(format!("Unavailable ({}): {why}", command.label));
         return Vec::new();
     }
     match command.action {
-        Action::Go(motion) => change_selection(model, view, |page, state, height| {
-            page.go(state, motion, height);
+        Action::Go(motion) => change_state_keeping_cache(model, view, |page, state, height| {
+            page.apply_motion(state, motion, height);
         }),
-        Action::JumpToIssue(way) => change_selection(model, view, |page, state, height| {
-            page.jump_to_issue(state, way, height);
-        }),
+        Action::JumpToIssue(way) => {
+            change_state_keeping_cache(model, view, |page, state, height| {
+                page.jump_to_issue(state, way, height);
+            })
+        }
         Action::Enter => {
             let block = selected_block(model);
-            enter(model);
+            enter_selected_block(model);
             let Data { raw, report, .. } = &model.data;
             let job = block.and_then(|block| raw.fetch_job(report.as_deref(), &block));
             return job
@@ -232,8 +236,8 @@ fn perform(model: &mut Model, view: PageView, command: UserAction) -> Vec<SideEf
                 .into_iter()
                 .collect();
         }
-        Action::Back => back(model),
-        Action::Copy => return copy(model),
+        Action::Back => go_back(model),
+        Action::Copy => return copy_selection(model),
         Action::Filter => {
             change_filter(model, |filter| filter.get_or_insert_default().typing = true);
         }
@@ -247,47 +251,49 @@ fn perform(model: &mut Model, view: PageView, command: UserAction) -> Vec<SideEf
             });
         }),
         Action::FilterEnd => change_filter(model, |filter| *filter = None),
-        Action::OnlyUnknown => toggle_unknown(model),
+        Action::OnlyUnknown => toggle_only_unknown(model),
         Action::Sources => {
             change_page_state(model, |_, state, _| {
                 state.with_sources = !state.with_sources;
             });
-            change_page_state(model, Page::reveal);
+            change_page_state(model, Page::scroll_to_selection);
         }
-        Action::Show(screen) => show(model, screen),
+        Action::Show(screen) => show_screen(model, screen),
         Action::AskTarget => {
             let chosen = model.data.focus.place.0;
             model.overlay = Some(Overlay::Targets {
-                filter: Field::default(),
+                filter: TextField::default(),
                 chosen,
             });
         }
         Action::ListGo(motion) => move_in_list(model, motion),
         Action::ListChoose => return choose_in_list(model),
-        Action::NextTarget => switch_target(model, Focus::next),
-        Action::PreviousTarget => switch_target(model, Focus::previous),
+        Action::NextTarget => switch_target(model, TargetContext::next_target),
+        Action::PreviousTarget => switch_target(model, TargetContext::previous_target),
         Action::PlanProbe => {
             return model
                 .data
                 .focus
                 .target
                 .clone()
-                .map(|t| model.plan_probe(t))
+                .map(|t| model.start_plan_probe(t))
                 .into_iter()
                 .collect();
         }
-        Action::StartProbe => return start_probe(model),
+        Action::StartProbe => return start_confirmed_probe(model),
         Action::CancelProbe => return cancel_probe(model),
-        Action::Rescan => return vec![model.collect()],
+        Action::Rescan => return vec![model.start_collect()],
         Action::WhatIf => {
-            model.overlay = Some(Overlay::WhatIf(Box::new(Picker::open(&model.data))));
+            model.overlay = Some(Overlay::WhatIf(Box::new(Picker::with_all_facts(
+                &model.data,
+            ))));
         }
         Action::EnterFact => open_fact_entry(model),
         Action::LeaveWhatIf => leave_what_if(model),
-        Action::WhatIfComplete => with_picker(model, Picker::complete),
+        Action::WhatIfComplete => change_picker(model, Picker::complete_input),
         Action::WhatIfBack => {
             let mut returns = false;
-            with_picker(model, |picker| returns = picker.back());
+            change_picker(model, |picker| returns = picker.back_to_facts());
             if !returns {
                 model.overlay = None;
             }
@@ -295,7 +301,7 @@ fn perform(model: &mut Model, view: PageView, command: UserAction) -> Vec<SideEf
         Action::AskFilesystem => {
             let wanted = model
                 .data
-                .filesystems()
+                .filesystem_choices()
                 .iter()
                 .position(|choice| choice.wanted);
             model.overlay = Some(Overlay::Filesystem {
@@ -303,8 +309,8 @@ fn perform(model: &mut Model, view: PageView, command: UserAction) -> Vec<SideEf
             });
         }
         Action::AskSave => export::open_save_form(model),
-        Action::Save => return export::save(model, false).into_iter().collect(),
-        Action::Replace => return export::save(model, true).into_iter().collect(),
+        Action::Save => return export::start_save(model, false).into_iter().collect(),
+        Action::Replace => return export::start_save(model, true).into_iter().collect(),
         Action::Rename => {
             if let Some(Overlay::Save(form)) = &mut model.overlay {
                 form.stage = SaveState::Naming(None);
@@ -318,39 +324,40 @@ fn perform(model: &mut Model, view: PageView, command: UserAction) -> Vec<SideEf
         Action::Mouse => return toggle_mouse(model),
         Action::Help => {
             model.overlay = Some(Overlay::Help {
-                filter: Field::default(),
+                filter: TextField::default(),
                 chosen: 0,
             });
         }
         Action::Erase => {
-            edit_filter(model, |typed| typed.edit(Edit::Backspace));
+            edit_filter_or_picker(model, |typed| typed.edit(TextEdit::Backspace));
         }
         Action::Clear => {
-            edit_filter(model, |typed| typed.edit(Edit::Clear));
+            edit_filter_or_picker(model, |typed| typed.edit(TextEdit::Clear));
         }
         Action::Close => model.overlay = None,
         Action::Redraw => return vec![SideEffect::Redraw],
         Action::Suspend => return vec![SideEffect::Suspend],
-        Action::Quit => model.exit = Some(Exit::Quit),
-        Action::Interrupt => model.exit = Some(Exit::Signal(SIGINT)),
+        Action::Quit => model.exit = Some(ExitReason::Quit),
+        Action::Interrupt => model.exit = Some(ExitReason::Signal(SIGINT)),
     }
     Vec::new()
 }
 
 fn change_page_state(model: &mut Model, change: impl FnOnce(&Page, &mut PageState, u16)) {
-    let view = model.view();
+    let view = model.current_page_view();
     change_view_state(model, view, change);
 }
 
-/// Changes only the selection and the scroll position.
-fn change_selection(
+/// The change must affect only the selection and the scroll position, because the cached page
+/// stays.
+fn change_state_keeping_cache(
     model: &mut Model,
     view: PageView,
     change: impl FnOnce(&Page, &mut PageState, u16),
 ) {
     let page = Arc::clone(&view.page);
     change_view_state(model, view, change);
-    if !model.screen.follows_selection() {
+    if !model.screen.depends_on_selection() {
         model.cache_page(page);
     }
 }
@@ -361,60 +368,61 @@ fn change_view_state(
     change: impl FnOnce(&Page, &mut PageState, u16),
 ) {
     let PageView { page, mut state } = view;
-    let body = frame::body(model.size, &state);
+    let body = frame::page_area(model.size, &state);
     change(&page, &mut state, body.height);
     model.pages.insert(model.screen, state);
 }
 
-/// Changes what is unfolded, then scrolls the selected block into view.
-fn change_unfolded(model: &mut Model, change: impl FnOnce(&mut PageState)) {
+fn change_state_and_scroll(model: &mut Model, change: impl FnOnce(&mut PageState)) {
     change_page_state(model, |page, state, _| change(page.active_state_mut(state)));
-    change_page_state(model, Page::reveal);
+    change_page_state(model, Page::scroll_to_selection);
 }
 
-/// Changes the filter; the selection stays if it is still visible.
+/// The selection stays if the filter keeps the selected block.
 fn change_filter(model: &mut Model, change: impl FnOnce(&mut Option<Filter>)) {
     change_page_state(model, |_, state, _| change(&mut state.filter));
-    change_page_state(model, Page::reveal);
+    change_page_state(model, Page::scroll_to_selection);
 }
 
 fn selected_block(model: &Model) -> Option<super::page::Block> {
-    let PageView { page, state } = model.view();
-    page.selected(&state).cloned()
+    let PageView { page, state } = model.current_page_view();
+    page.active_selection(&state).cloned()
 }
 
-fn enter(model: &mut Model) {
+fn enter_selected_block(model: &mut Model) {
     let Some(block) = selected_block(model) else {
         return;
     };
     let Some(key) = block.key else { return };
     match block.enter {
         EnterEffect::Nothing => {}
-        EnterEffect::Unfold => change_unfolded(model, |state| {
+        EnterEffect::Unfold => change_state_and_scroll(model, |state| {
             state.selected = Some(key.clone());
             if !state.unfolded.remove(&key) {
                 state.unfolded.insert(key);
             }
         }),
         EnterEffect::OpenPane => change_page_state(model, |_, state, _| state.enter_pane()),
-        EnterEffect::Open(screen, key) => open(model, screen, key),
+        EnterEffect::Open(screen, key) => open_block(model, screen, key),
     }
 }
 
-/// Opens a screen with this block selected and unfolded.
-fn open(model: &mut Model, screen: ScreenId, key: String) {
-    show(model, screen);
-    change_unfolded(model, |state| {
+/// Opens a screen and selects and unfolds the block with this key there.
+fn open_block(model: &mut Model, screen: ScreenId, key: String) {
+    show_screen(model, screen);
+    change_state_and_scroll(model, |state| {
         state.selected = Some(key.clone());
         state.unfolded.insert(key);
     });
 }
 
-fn back(model: &mut Model) {
-    let PageView { page, state } = model.view();
-    let open = page.selected(&state).and_then(|block| block.key.clone());
+fn go_back(model: &mut Model) {
+    let PageView { page, state } = model.current_page_view();
+    let open = page
+        .active_selection(&state)
+        .and_then(|block| block.key.clone());
     if let Some(key) = open.filter(|key| page.active_state(&state).is_unfolded(key)) {
-        change_unfolded(model, |state| {
+        change_state_and_scroll(model, |state| {
             state.unfolded.remove(&key);
         });
     } else if page.is_in_pane(&state) {
@@ -428,20 +436,19 @@ fn back(model: &mut Model) {
     }
 }
 
-fn with_picker(model: &mut Model, change: impl FnOnce(&mut Picker)) {
+fn change_picker(model: &mut Model, change: impl FnOnce(&mut Picker)) {
     if let Some(Overlay::WhatIf(picker)) = &mut model.overlay {
         change(picker);
     }
 }
 
-/// Asks for the value of the selected block's fact.
 fn open_fact_entry(model: &mut Model) {
     let fact = selected_block(model).and_then(|block| block.fact);
-    let picker = fact.and_then(|(subject, fact)| Picker::new(&model.data, &subject, &fact));
+    let picker = fact.and_then(|(subject, fact)| Picker::for_fact(&model.data, &subject, &fact));
     model.overlay = picker.map(|picker| Overlay::WhatIf(Box::new(picker)));
 }
 
-/// Chooses a fact, or its value, which is evaluated at once.
+/// Choosing a fact asks for a value; choosing a value starts the evaluation.
 fn choose_in_picker(model: &mut Model) -> Vec<SideEffect> {
     let Some(Overlay::WhatIf(picker)) = &mut model.overlay else {
         return Vec::new();
@@ -451,32 +458,32 @@ fn choose_in_picker(model: &mut Model) -> Vec<SideEffect> {
         .assumed_host
         .as_ref()
         .map(|supposed| supposed.suppositions.clone());
-    match picker.select(&held.unwrap_or_default()) {
-        Ok(Selection::Fact(choice)) => picker.ask_value(choice),
-        Ok(Selection::Assumptions(all)) if all.is_empty() => {
+    match picker.choose_entry(&held.unwrap_or_default()) {
+        Ok(PickerChoice::Fact(choice)) => picker.ask_value(choice),
+        Ok(PickerChoice::Assumptions(all)) if all.is_empty() => {
             model.overlay = None;
             leave_what_if(model);
         }
-        Ok(Selection::Assumptions(all)) => return vec![model.suppose(all)],
+        Ok(PickerChoice::Assumptions(all)) => return vec![model.start_assuming(all)],
         Err(_) => {}
     }
     Vec::new()
 }
 
-/// Plans with the chosen file system; the recommended one needs no choice.
+/// Choosing the recommended file system removes the user's choice.
 fn choose_filesystem(model: &mut Model) -> Option<SideEffect> {
     let Some(Overlay::Filesystem { chosen }) = model.overlay else {
         return None;
     };
-    let choice = model.data.filesystems().get(chosen)?;
+    let choice = model.data.filesystem_choices().get(chosen)?;
     let filesystem = Some(choice.filesystem).filter(|_| !choice.first);
     let target = model.data.focus.target.clone()?;
     model.overlay = None;
-    Some(model.choose_filesystem(target, filesystem))
+    Some(model.start_filesystem_replan(target, filesystem))
 }
 
 fn leave_what_if(model: &mut Model) {
-    // The result of a running evaluation is dropped with its job.
+    // An idle model ignores the result of an evaluation that still runs.
     if matches!(model.data.activity, Activity::Assuming { .. }) {
         model.data.activity = Activity::Idle;
     }
@@ -485,7 +492,7 @@ fn leave_what_if(model: &mut Model) {
     }
 }
 
-fn show(model: &mut Model, screen: ScreenId) {
+fn show_screen(model: &mut Model, screen: ScreenId) {
     if screen == model.screen {
         return;
     }
@@ -496,21 +503,20 @@ fn show(model: &mut Model, screen: ScreenId) {
     model.screen = screen;
 }
 
-/// Toggles unknown facts on a screen that supports it; elsewhere opens Storage with only unknown
-/// facts.
-fn toggle_unknown(model: &mut Model) {
-    let stays = model.screen.has_unknowns();
+/// On a screen that cannot hide known facts, opens Storage with only unknown facts.
+fn toggle_only_unknown(model: &mut Model) {
+    let stays = model.screen.can_hide_known_facts();
     if !stays {
-        show(model, ScreenId::Storage);
+        show_screen(model, ScreenId::Storage);
         change_page_state(model, |_, state, _| state.filter = None);
     }
     change_page_state(model, |_, state, _| {
         state.only_unknown = !(stays && state.only_unknown);
     });
-    change_page_state(model, Page::reveal);
+    change_page_state(model, Page::scroll_to_selection);
 }
 
-fn copy(model: &mut Model) -> Vec<SideEffect> {
+fn copy_selection(model: &mut Model) -> Vec<SideEffect> {
     const SENT: &str = "sent to the terminal's clipboard";
     if model.screen == ScreenId::Export {
         let Ok(document) = export::copyable_document(model) else {
@@ -521,7 +527,7 @@ fn copy(model: &mut Model) -> Vec<SideEffect> {
             count_noun(document.lines, "line"),
         );
         model.notice = Some(format!(
-            "{SENT}: {lines}; if the terminal blocks it, s saves them"
+            "{SENT}: {lines}; if the terminal blocks the copy, press s to save them"
         ));
         return vec![SideEffect::Copy(text)];
     }
@@ -539,26 +545,25 @@ fn copy(model: &mut Model) -> Vec<SideEffect> {
 fn toggle_mouse(model: &mut Model) -> Vec<SideEffect> {
     model.mouse = !model.mouse;
     let said = if model.mouse {
-        "mouse on: clicks and scrolls; m releases it"
+        "mouse on: click and scroll; press m to release it"
     } else {
-        "mouse released, to select text; m takes it back"
+        "mouse released to select text; press m to use it here again"
     };
     model.notice = Some(said.to_owned());
     vec![SideEffect::Mouse(model.mouse)]
 }
 
-/// Moves in the list of the overlay.
 fn move_in_list(model: &mut Model, motion: Motion) {
     let count = match &model.overlay {
         Some(Overlay::Help { filter, .. }) => command::help_entries(model, filter.text()).len(),
         Some(Overlay::Targets { filter, .. }) => {
-            command::overlay_targets(model, filter.text()).count()
+            command::filter_targets(model, filter.text()).count()
         }
-        Some(Overlay::WhatIf(picker)) => picker.entries().len(),
-        Some(Overlay::Filesystem { .. }) => model.data.filesystems().len(),
+        Some(Overlay::WhatIf(picker)) => picker.matching_entries().len(),
+        Some(Overlay::Filesystem { .. }) => model.data.filesystem_choices().len(),
         Some(Overlay::Confirm { .. } | Overlay::Save(_)) | None => 0,
     };
-    let page = page_size(frame::layout(model.size).body.height);
+    let page = entries_per_page(frame::frame_layout(model.size).body.height);
     let chosen = match &mut model.overlay {
         Some(
             Overlay::Help { chosen, .. }
@@ -571,7 +576,6 @@ fn move_in_list(model: &mut Model, motion: Motion) {
     *chosen = motion.position_after(*chosen, page, count);
 }
 
-/// Chooses the selected entry of the overlay.
 fn choose_in_list(model: &mut Model) -> Vec<SideEffect> {
     match &model.overlay {
         Some(Overlay::Help { .. }) => run_help_entry(model),
@@ -589,30 +593,29 @@ fn choose_target(model: &mut Model) {
     let Some(Overlay::Targets { filter, chosen }) = &model.overlay else {
         return;
     };
-    let taken = command::overlay_targets(model, filter.text())
+    let taken = command::filter_targets(model, filter.text())
         .nth(*chosen)
         .map(|(place, _)| place);
     model.overlay = None;
     if let Some(place) = taken {
-        switch_target(model, |focus, report| focus.at_place(report, place));
+        switch_target(model, |focus, report| focus.target_at(report, place));
     }
 }
 
-fn switch_target(model: &mut Model, which: impl FnOnce(&Focus, &Report) -> Focus) {
+fn switch_target(model: &mut Model, which: impl FnOnce(&TargetContext, &Report) -> TargetContext) {
     let Some(report) = model.data.report.as_deref() else {
         return;
     };
     model.data.focus = which(&model.data.focus, report);
     model.chosen_target.clone_from(&model.data.focus.target);
-    // Another target starts at the top of the page.
-    change_page_state(model, |_, state, _| *state = state.reset());
+    change_page_state(model, |_, state, _| *state = state.display_options_only());
 }
 
-fn start_probe(model: &mut Model) -> Vec<SideEffect> {
+fn start_confirmed_probe(model: &mut Model) -> Vec<SideEffect> {
     match model.overlay.take() {
         Some(Overlay::Confirm { target, .. }) => {
-            show(model, ScreenId::Probe);
-            vec![model.probe(target)]
+            show_screen(model, ScreenId::Probe);
+            vec![model.start_probe(target)]
         }
         other => {
             model.overlay = other;
@@ -642,6 +645,6 @@ fn run_help_entry(model: &mut Model) -> Vec<SideEffect> {
         return Vec::new();
     };
     model.overlay = None;
-    let view = model.view();
-    perform(model, view, command)
+    let view = model.current_page_view();
+    perform_action(model, view, command)
 }

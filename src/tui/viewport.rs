@@ -4,20 +4,18 @@ use ratatui::layout::Size;
 
 /// Rows of the frame: header, tabs, rule, status, keys.
 const FRAME: u16 = 5;
-/// Columns of a page without content: the selection mark at the left, one at the right.
+/// Columns around a page's text: three for the selection mark, and one at the right.
 const MARGINS: usize = 4;
 
-/// Cells for the content of a page.
+/// In cells.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Viewport {
     pub columns: usize,
     pub rows: usize,
 }
 
-/// How a page arranges its content.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum PageLayout {
-    /// Everything in one column.
     Single,
     /// Narrow parts side by side.
     Pairs,
@@ -26,7 +24,7 @@ pub enum PageLayout {
 }
 
 impl Viewport {
-    /// The space on a terminal of this size, less a search row.
+    /// `is_searching` takes one row for the filter.
     pub fn new(size: Size, is_searching: bool) -> Self {
         let rows = size
             .height
@@ -38,7 +36,7 @@ impl Viewport {
         }
     }
 
-    /// The layout: two columns from 96 × 28 terminals on, panes from 132 × 38 on.
+    /// Terminals get two columns from 96 × 28 cells on, and panes from 132 × 38 cells on.
     pub fn layout(self) -> PageLayout {
         match (self.columns, self.rows) {
             (128.., 33..) => PageLayout::Panes,
@@ -58,7 +56,7 @@ mod tests {
     fn the_room_is_that_of_the_frame() {
         for (width, height) in [(60, 15), (80, 24), (100, 30), (140, 45)] {
             let size = Size::new(width, height);
-            let body = frame::body(size, &PageState::default());
+            let body = frame::page_area(size, &PageState::default());
             let room = Viewport::new(size, false);
             assert_eq!(
                 (room.columns, room.rows),

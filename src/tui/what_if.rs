@@ -1,18 +1,17 @@
-//! Assumptions: the user chooses a fact of the target, then a value; the worker computes the
-//! differences.
+//! Lets the user assume another value for a fact of the target.
 //!
-//! The worker parses values with the same code as `--assume`. The choices are listed once, on
-//! opening, because a large target has a hundred thousand facts.
+//! The worker evaluates the assumptions and parses values as `--assume` does. The choices are
+//! listed once, when the overlay opens, because a large target has a hundred thousand facts.
 
 use std::collections::BTreeSet;
 
 use super::data::Data;
-use super::hypothesis::Supposition;
-use super::widgets::field::{Edit, Field};
+use super::hypothesis::AssumedFact;
+use super::widgets::text_field::{TextEdit, TextField};
 use crate::facts::{KeyInfo, Reading, Scope, Subject, ValueKind, catalog};
 use crate::report::{Report, can_be_assumed};
 
-/// The most common choices, in this order. Other facts are found by typing their name.
+/// Facts that users assume most often, in this order. Other facts are found by typing a name.
 const SHORT_LIST: [&str; 13] = [
     "kernel.release",
     "controller.battery",
@@ -29,10 +28,9 @@ const SHORT_LIST: [&str; 13] = [
     "mysql.version",
 ];
 
-/// A fact that can be assumed.
 #[derive(Clone, Debug)]
 pub struct SelectableFact {
-    /// Its heading in the list.
+    /// Heading in the list; shown only above the first fact of a group.
     pub group: &'static str,
     pub subject: Subject,
     pub key: &'static KeyInfo,
@@ -41,7 +39,7 @@ pub struct SelectableFact {
 }
 
 impl SelectableFact {
-    pub fn current_value(&self) -> String {
+    pub fn actual_value_text(&self) -> String {
         match &self.actual {
             Reading::Known { value, .. } => self.key.format_value(value),
             Reading::Unknown { why, .. } => format!("unknown: {why}"),
@@ -50,65 +48,60 @@ impl SelectableFact {
 }
 
 #[derive(Clone, Copy, Debug)]
-pub enum MenuItem<'a> {
+pub enum PickerEntry<'a> {
     Fact(&'a SelectableFact),
-    /// A possible value of the fact.
     Value(&'static str),
-    /// No assumption.
+    /// Removes the assumption.
     ActualValue,
 }
 
-/// The result of choosing an entry.
 #[derive(Clone, Debug)]
-pub enum Selection {
-    /// A fact was chosen; its value is next.
+pub enum PickerChoice {
+    /// Next, the picker asks for the value.
     Fact(Box<SelectableFact>),
-    /// All assumptions from now on; empty if the last one was removed.
-    Assumptions(Vec<Supposition>),
+    /// All assumptions that hold from now on; empty if the last one was removed.
+    Assumptions(Vec<AssumedFact>),
 }
 
-/// Chooses a fact, then its value.
 #[derive(Clone, Debug)]
 pub struct Picker {
     choices: Vec<SelectableFact>,
-    /// The fact whose value is being chosen.
+    /// Set while the user chooses a value.
     pub fact: Option<Box<SelectableFact>>,
-    pub input: Field,
-    /// Index of the chosen entry.
+    pub input: TextField,
     pub chosen: usize,
-    /// Why the value was refused.
+    /// The worker's reason for refusing the value.
     pub mistake: Option<String>,
 }
 
 impl Picker {
-    /// Every fact of the chosen target that can be assumed: assumed ones, the short list, facts
-    /// needed to decide rules, the rest.
-    pub fn open(data: &Data) -> Self {
+    /// Lists assumed facts first, then the common ones, facts that would decide rules, and all
+    /// others.
+    pub fn with_all_facts(data: &Data) -> Self {
         Self {
             choices: selectable_facts(data),
             fact: None,
-            input: Field::default(),
+            input: TextField::default(),
             chosen: 0,
             mistake: None,
         }
     }
 
-    /// Asks for the value of this fact; `None` if it cannot be assumed.
-    pub fn new(data: &Data, subject: &Subject, fact: &str) -> Option<Self> {
-        let choice = selectable_fact(data, subject, catalog::find(fact)?, "")?;
+    /// `None` if the fact cannot be assumed.
+    pub fn for_fact(data: &Data, subject: &Subject, fact: &str) -> Option<Self> {
+        let choice = selectable_fact(data, subject, catalog::find_by_name(fact)?, "")?;
         let of = Some(Box::new(choice));
         Some(Self {
             choices: Vec::new(),
             fact: of,
-            input: Field::default(),
+            input: TextField::default(),
             chosen: 0,
             mistake: None,
         })
     }
 
-    /// The entries that match the typed text; a fact matches if its name and subject have every
-    /// word.
-    pub fn entries(&self) -> Vec<MenuItem<'_>> {
+    /// Entries that contain every typed word. Facts are searched by name and subject.
+    pub fn matching_entries(&self) -> Vec<PickerEntry<'_>> {
         let words: Vec<String> = self
             .input
             .text()
@@ -126,7 +119,7 @@ impl Picker {
                 .choices
                 .iter()
                 .filter(fits)
-                .map(MenuItem::Fact)
+                .map(PickerEntry::Fact)
                 .collect();
         };
         let values: &[&'static str] = match of.key.kind {
@@ -134,53 +127,55 @@ impl Picker {
             ValueKind::Choice(words) => words,
             _ => &[],
         };
-        let mut entries: Vec<MenuItem<'_>> = values
+        let mut entries: Vec<PickerEntry<'_>> = values
             .iter()
             .filter(|value| has(value))
-            .map(|value| MenuItem::Value(value))
+            .map(|value| PickerEntry::Value(value))
             .collect();
         if of.assumed_value.is_some() && words.is_empty() {
-            entries.push(MenuItem::ActualValue);
+            entries.push(PickerEntry::ActualValue);
         }
         entries
     }
 
-    /// The result of Enter; the error says what is missing.
-    pub fn select(&self, held: &[Supposition]) -> Result<Selection, String> {
-        let entries = self.entries();
+    /// The error names what the user has to type first.
+    pub fn choose_entry(&self, held: &[AssumedFact]) -> Result<PickerChoice, String> {
+        let entries = self.matching_entries();
         let entry = entries.get(self.chosen);
         let Some(of) = &self.fact else {
             return match entry {
-                Some(MenuItem::Fact(choice)) => Ok(Selection::Fact(Box::new((*choice).clone()))),
+                Some(PickerEntry::Fact(choice)) => {
+                    Ok(PickerChoice::Fact(Box::new((*choice).clone())))
+                }
                 _ => Err("no fact of this target matches".to_owned()),
             };
         };
-        let mut all: Vec<Supposition> = held
+        let mut all: Vec<AssumedFact> = held
             .iter()
             .filter(|one| !one.concerns(&of.subject, of.key.name))
             .cloned()
             .collect();
         let value = match entry {
-            Some(MenuItem::ActualValue) => return Ok(Selection::Assumptions(all)),
-            Some(MenuItem::Value(word)) => (*word).to_owned(),
+            Some(PickerEntry::ActualValue) => return Ok(PickerChoice::Assumptions(all)),
+            Some(PickerEntry::Value(word)) => (*word).to_owned(),
             _ if self.input.text().trim().is_empty() => {
                 return Err("no value typed yet".to_owned());
             }
-            _ => match self.sign_mistake() {
+            _ => match self.equals_sign_error() {
                 Some(refused) => return Err(refused),
                 None => self.input.text().trim().to_owned(),
             },
         };
-        all.push(Supposition {
+        all.push(AssumedFact {
             subject: of.subject.clone(),
             fact: of.key.name,
             value,
         });
-        Ok(Selection::Assumptions(all))
+        Ok(PickerChoice::Assumptions(all))
     }
 
-    /// Refuses a value that starts with `=`, which the prompt already shows.
-    pub fn sign_mistake(&self) -> Option<String> {
+    /// The prompt shows `=` already, so a value that starts with `=` is refused.
+    pub fn equals_sign_error(&self) -> Option<String> {
         let value = self.input.text().trim().strip_prefix('=')?.trim();
         let example = if value.is_empty() {
             String::new()
@@ -193,47 +188,46 @@ impl Picker {
         ))
     }
 
-    /// Asks for the value of a fact.
     pub fn ask_value(&mut self, choice: Box<SelectableFact>) {
         self.fact = Some(choice);
-        self.edit(|typed| typed.edit(Edit::Clear));
+        self.edit_input(|typed| typed.edit(TextEdit::Clear));
     }
 
-    /// Returns from the value to the list of facts; false if there is none.
-    pub fn back(&mut self) -> bool {
+    /// Returns from the value to the list of facts; false if the picker has no such list.
+    pub fn back_to_facts(&mut self) -> bool {
         let returns = self.fact.is_some() && !self.choices.is_empty();
         self.fact = None;
-        self.edit(|typed| typed.edit(Edit::Clear));
+        self.edit_input(|typed| typed.edit(TextEdit::Clear));
         returns
     }
 
-    pub fn edit(&mut self, change: impl FnOnce(&mut Field)) {
+    pub fn edit_input(&mut self, change: impl FnOnce(&mut TextField)) {
         change(&mut self.input);
         self.chosen = 0;
         self.mistake = None;
     }
 
-    /// Completes the typed text: to the name of the chosen fact, or to the current value.
-    pub fn complete(&mut self) {
-        let whole = match (&self.fact, self.entries().get(self.chosen)) {
-            (_, Some(MenuItem::Fact(choice))) => {
+    /// Completes the input to the chosen entry, or to the fact's current value.
+    pub fn complete_input(&mut self) {
+        let whole = match (&self.fact, self.matching_entries().get(self.chosen)) {
+            (_, Some(PickerEntry::Fact(choice))) => {
                 Some(format!("{} {}", choice.key.name, choice.subject))
             }
-            (_, Some(MenuItem::Value(word))) => Some((*word).to_owned()),
+            (_, Some(PickerEntry::Value(word))) => Some((*word).to_owned()),
             (Some(of), _) => of.actual.value().map(ToString::to_string),
             (None, _) => None,
         };
         // A truncated value would be a different value.
-        if let Some(whole) = whole.filter(|whole| whole.chars().count() <= Field::MAX_CHARS) {
-            self.edit(|typed| *typed = Field::new(&whole));
+        if let Some(whole) = whole.filter(|whole| whole.chars().count() <= TextField::MAX_CHARS) {
+            self.edit_input(|typed| *typed = TextField::new(&whole));
         }
     }
 }
 
-/// Whether this fact can be assumed: it is read, not derived, and possible for this subject.
-pub fn may_suppose(report: &Report, subject: &Subject, key: &KeyInfo) -> bool {
+/// True if a collector reads the fact, rather than deriving it, and this subject can have the fact.
+pub fn can_assume(report: &Report, subject: &Subject, key: &KeyInfo) -> bool {
     let here = key.scope == subject.scope() && report.facts.contains(subject);
-    here && can_be_assumed(key.name) && !report.facts.lacks_fact(subject, key)
+    here && can_be_assumed(key.name) && !report.facts.is_fact_of_other_area(subject, key)
 }
 
 fn selectable_fact(
@@ -243,16 +237,16 @@ fn selectable_fact(
     group: &'static str,
 ) -> Option<SelectableFact> {
     let report = data.report.as_deref()?;
-    if !may_suppose(report, subject, key) {
+    if !can_assume(report, subject, key) {
         return None;
     }
-    let mut held = data.suppositions().iter();
+    let mut assumed_value = data.assumed_facts().iter();
     Some(SelectableFact {
         group,
         subject: subject.clone(),
         key,
         actual: report.facts.reading(subject, key.id).clone(),
-        assumed_value: held
+        assumed_value: assumed_value
             .find(|one| one.concerns(subject, key.name))
             .map(|one| one.value.clone()),
     })
@@ -262,7 +256,7 @@ fn selectable_facts(data: &Data) -> Vec<SelectableFact> {
     let mut seen = BTreeSet::new();
     let mut all = Vec::new();
     let mut add = |group, subject: &Subject, fact: &str| {
-        if let Some(key) = catalog::find(fact)
+        if let Some(key) = catalog::find_by_name(fact)
             && !seen.contains(&(subject.clone(), key.name))
             && let Some(choice) = selectable_fact(data, subject, key, group)
         {
@@ -270,16 +264,16 @@ fn selectable_facts(data: &Data) -> Vec<SelectableFact> {
             all.push(choice);
         }
     };
-    for held in data.suppositions() {
+    for held in data.assumed_facts() {
         add("assumed", &held.subject, held.fact);
     }
     let subjects = || data.focus.subjects();
     for fact in SHORT_LIST {
-        // An unreadable battery is listed like a readable one. Facts of disks without a controller
-        // are found by name only.
+        // An unreadable battery is offered like a readable one. Battery facts of disks without a
+        // controller are found only by typing.
         let matters = |subject: &&Subject| {
             let report = data.report.as_deref();
-            report.is_some_and(|report| is_relevant(report, subject, fact))
+            report.is_some_and(|report| is_known_or_obtainable(report, subject, fact))
         };
         subjects()
             .filter(matters)
@@ -290,7 +284,7 @@ fn selectable_facts(data: &Data) -> Vec<SelectableFact> {
     }
     for scope in Scope::ALL {
         for subject in subjects().filter(|subject| subject.scope() == scope) {
-            catalog::all()
+            catalog::all_keys()
                 .filter(|key| key.scope == scope)
                 .for_each(|key| add("other", subject, key.name));
         }
@@ -298,8 +292,8 @@ fn selectable_facts(data: &Data) -> Vec<SelectableFact> {
     all
 }
 
-/// Whether a fact of the short list is known for this subject, or could be.
-fn is_relevant(report: &Report, subject: &Subject, fact: &str) -> bool {
+/// True if a fact of the short list is known for this subject, or could become known.
+fn is_known_or_obtainable(report: &Report, subject: &Subject, fact: &str) -> bool {
     match report.facts.reading_by_name(subject, fact) {
         Reading::Known { .. } => true,
         Reading::Unknown { why, remedy, .. } => {

@@ -1,18 +1,16 @@
-//! Small drawing helpers that turn values into lines, independent of the model, keys and each
-//! other.
+//! Drawing helpers that turn values into lines, independent of the model and of keys.
 //!
 //! Widths are terminal columns ([`unicode_width`]), never bytes or characters.
 
 pub mod area {
-    //! Rectangles cut from rectangles, never larger than the original.
+    //! Cuts rectangles into parts, never larger than the original.
     //!
-    //! The frame uses these instead of a constraint solver, which would take longer than all the
-    //! drawing.
+    //! A constraint solver would take longer than all the drawing.
 
     use ratatui::layout::Rect;
 
-    /// The upper rows, and the rest.
-    pub fn top(area: Rect, rows: u16) -> (Rect, Rect) {
+    /// Returns the upper rows and the rest.
+    pub fn split_top(area: Rect, rows: u16) -> (Rect, Rect) {
         let height = rows.min(area.height);
         let rest = Rect {
             y: area.y.saturating_add(height),
@@ -22,14 +20,14 @@ pub mod area {
         (Rect { height, ..area }, rest)
     }
 
-    /// The lower rows, and the rest.
-    pub fn bottom(area: Rect, rows: u16) -> (Rect, Rect) {
-        let (rest, lower) = top(area, area.height.saturating_sub(rows));
+    /// Returns the lower rows and the rest.
+    pub fn split_bottom(area: Rect, rows: u16) -> (Rect, Rect) {
+        let (rest, lower) = split_top(area, area.height.saturating_sub(rows));
         (lower, rest)
     }
 
-    /// The columns at the left, and the rest.
-    pub fn left(area: Rect, columns: u16) -> (Rect, Rect) {
+    /// Returns the columns at the left and the rest.
+    pub fn split_left(area: Rect, columns: u16) -> (Rect, Rect) {
         let width = columns.min(area.width);
         let rest = Rect {
             x: area.x.saturating_add(width),
@@ -39,19 +37,18 @@ pub mod area {
         (Rect { width, ..area }, rest)
     }
 
-    /// The columns at the right, and the rest.
-    pub fn right(area: Rect, columns: u16) -> (Rect, Rect) {
-        let (rest, right) = left(area, area.width.saturating_sub(columns));
+    /// Returns the columns at the right and the rest.
+    pub fn split_right(area: Rect, columns: u16) -> (Rect, Rect) {
+        let (rest, right) = split_left(area, area.width.saturating_sub(columns));
         (right, rest)
     }
 
-    /// Without so many columns at either side.
-    pub fn inset(area: Rect, columns: u16) -> Rect {
-        left(right(area, columns).1, columns).1
+    /// Removes columns at both sides.
+    pub fn inset_sides(area: Rect, columns: u16) -> Rect {
+        split_left(split_right(area, columns).1, columns).1
     }
 
-    /// Centred, at most this large.
-    pub fn centred(area: Rect, width: u16, height: u16) -> Rect {
+    pub fn centred_area(area: Rect, width: u16, height: u16) -> Rect {
         let (width, height) = (width.min(area.width), height.min(area.height));
         let half = |whole: u16, part: u16| whole.saturating_sub(part) / 2;
         Rect {
@@ -72,12 +69,12 @@ pub mod area {
             #[test]
             fn pieces_fill_the_whole_and_nothing_more(w in 0_u16..200, h in 0_u16..200, n in 0_u16..250) {
                 let area = Rect::new(3, 4, w, h);
-                for (piece, rest) in [top(area, n), bottom(area, n), left(area, n), right(area, n)] {
+                for (piece, rest) in [split_top(area, n), split_bottom(area, n), split_left(area, n), split_right(area, n)] {
                     prop_assert_eq!(piece.area() + rest.area(), area.area());
                     prop_assert!(piece.is_empty() || area.union(piece) == area);
                     prop_assert!(rest.is_empty() || area.union(rest) == area);
                 }
-                for piece in [inset(area, n), centred(area, n, n)] {
+                for piece in [inset_sides(area, n), centred_area(area, n, n)] {
                     prop_assert!(piece.is_empty() || area.union(piece) == area);
                 }
             }
@@ -86,14 +83,14 @@ pub mod area {
 }
 pub mod text;
 pub mod axis {
-    //! An axis in columns: its marks, and the labels that fit.
 
     use super::text;
-    use crate::report::axis::Axis;
+    use crate::report::time_axis::LogTimeAxis;
     use crate::text::bars::cell_index;
 
-    /// The ticks and labels of a time axis; `None` if fewer than two labels fit.
-    pub fn lines(axis: &Axis, columns: usize) -> Option<[String; 2]> {
+    /// Returns a row of ticks and a row of labels for a time axis; `None` if fewer than two labels
+    /// fit.
+    pub fn axis_lines(axis: &LogTimeAxis, columns: usize) -> Option<[String; 2]> {
         let ticks = axis.ticks();
         let (shown, said) = label_line(&ticks, columns);
         let is_tick = |column| {
@@ -102,26 +99,27 @@ pub mod axis {
                 .any(|(share, _)| cell_index(*share, columns.saturating_sub(1)) == column)
         };
         let rule = (0..columns).map(|column| if is_tick(column) { '┬' } else { '─' });
-        (shown > 1).then(|| [rule.collect(), text::pad(&said, columns)])
+        (shown > 1).then(|| [rule.collect(), text::pad_or_truncate(&said, columns)])
     }
 
-    /// How many of these labels, each at a share of the axis, fit into so many columns, and the
-    /// line of them.
+    /// Returns how many of the labels fit, and the row of labels. Each mark has a position from 0
+    /// to 1.
     pub fn label_line(marks: &[(f64, String)], columns: usize) -> (usize, String) {
         let ticks: Vec<(usize, String)> = marks
             .iter()
             .map(|(share, label)| (cell_index(*share, columns.saturating_sub(1)), label.clone()))
             .collect();
-        let labels = labels(&ticks, columns);
+        let labels = fitting_labels(&ticks, columns);
         let line = labels.iter().fold(String::new(), |said, (from, label)| {
             let gap = from.saturating_sub(text::width(&said));
-            said + &text::blank(gap) + label
+            said + &text::spaces(gap) + label
         });
         (labels.len(), line)
     }
 
-    /// The labels that fit, with their first columns: both ends, then those between from the left.
-    fn labels(ticks: &[(usize, String)], columns: usize) -> Vec<(usize, String)> {
+    /// Chooses the first and last label, then as many between as fit, from the left. Each has its
+    /// first column.
+    fn fitting_labels(ticks: &[(usize, String)], columns: usize) -> Vec<(usize, String)> {
         let placed = |(at, label): &(usize, String)| {
             let wide = text::width(label);
             (
@@ -162,7 +160,7 @@ pub mod axis {
 
         #[test]
         fn ticks_stand_at_their_times() {
-            let lines = lines(&Axis::from_ends(100.0, 500.0).unwrap(), 40).unwrap();
+            let lines = axis_lines(&LogTimeAxis::from_ends(100.0, 500.0).unwrap(), 40).unwrap();
             assert_eq!(
                 lines.map(|line| line.trim_end().to_owned()),
                 [
@@ -180,11 +178,11 @@ pub mod axis {
                 columns in 0_usize..150,
             ) {
                 let high = low * factor;
-                let axis = Axis::spanning([(low, high)].into_iter()).unwrap();
+                let axis = LogTimeAxis::from_spans([(low, high)].into_iter()).unwrap();
                 let places: Vec<usize> =
-                    (0..=20).map(|step| cell_index(axis.share(axis.time_at(f64::from(step) / 20.0)), columns)).collect();
+                    (0..=20).map(|step| cell_index(axis.position_of_time(axis.time_at(f64::from(step) / 20.0)), columns)).collect();
                 prop_assert!(places.is_sorted());
-                if let Some([ticks, labels]) = lines(&axis, columns) {
+                if let Some([ticks, labels]) = axis_lines(&axis, columns) {
                     prop_assert_eq!(text::width(&ticks), columns);
                     prop_assert_eq!(text::width(&labels), columns);
                     let shown = labels.split("  ").filter(|label| !label.trim().is_empty());
@@ -196,19 +194,19 @@ pub mod axis {
     }
 }
 pub mod interval {
-    //! An estimate on an axis: `├──●──┤`, the dot at the value, the ends at the interval.
+    //! Draws an estimate on an axis as `├──●──┤`: the dot marks the value, and the ends mark the
+    //! interval.
 
     use super::text;
     use crate::measure::Estimate;
-    use crate::report::axis::Axis;
-    use crate::text::bars::{cell_index, interval};
+    use crate::report::time_axis::LogTimeAxis;
+    use crate::text::bars::{cell_index, draw_interval};
 
-    /// The bar of an estimate in exactly so many columns; blank unless the value is a positive
-    /// time.
-    pub fn bar(estimate: Estimate, axis: &Axis, columns: usize) -> String {
+    /// The result has exactly `columns` columns, and is blank unless the value is a positive time.
+    pub fn interval_bar(estimate: Estimate, axis: &LogTimeAxis, columns: usize) -> String {
         let is_time = |us: f64| us.is_finite() && us > 0.0;
         if !is_time(estimate.value) {
-            return text::blank(columns);
+            return text::spaces(columns);
         }
         let or_value = |end: f64| if is_time(end) { end } else { estimate.value };
         let estimate = Estimate {
@@ -216,11 +214,11 @@ pub mod interval {
             high: or_value(estimate.high),
             ..estimate
         };
-        interval(axis.estimate_shares(estimate), columns)
+        draw_interval(axis.estimate_positions(estimate), columns)
     }
 
-    /// A share from 0 to 1 as a bar of so many columns.
-    pub fn progress(share: f64, columns: usize) -> String {
+    /// `share` is between 0 and 1.
+    pub fn progress_bar(share: f64, columns: usize) -> String {
         let done = cell_index(share, columns);
         (0..columns)
             .map(|column| if column < done { '█' } else { '░' })
@@ -233,13 +231,13 @@ pub mod interval {
 
         use super::*;
 
-        fn axis() -> Axis {
-            Axis::from_ends(10.0, 1_000.0).unwrap()
+        fn axis() -> LogTimeAxis {
+            LogTimeAxis::from_ends(10.0, 1_000.0).unwrap()
         }
 
         #[test]
         fn the_dot_stands_between_the_ends() {
-            let drawn = |value, low, high| bar(Estimate { value, low, high }, &axis(), 11);
+            let drawn = |value, low, high| interval_bar(Estimate { value, low, high }, &axis(), 11);
             assert_eq!(drawn(100.0, 40.0, 250.0), "   ├─●─┤   ");
             assert_eq!(drawn(100.0, 100.0, 100.0), "     ●     ");
             assert_eq!(drawn(100.0, 1.0, 9_000.0), "◂────●────▸");
@@ -256,9 +254,9 @@ pub mod interval {
                 columns in 0_usize..80,
             ) {
                 let [value, low, high] = figures;
-                let drawn = bar(Estimate { value, low, high }, &axis(), columns);
+                let drawn = interval_bar(Estimate { value, low, high }, &axis(), columns);
                 prop_assert_eq!(drawn.chars().count(), columns);
-                prop_assert_eq!(progress(value, columns).chars().count(), columns);
+                prop_assert_eq!(progress_bar(value, columns).chars().count(), columns);
             }
         }
     }
@@ -266,19 +264,19 @@ pub mod interval {
 pub mod columns;
 pub mod ecdf;
 pub mod diff {
-    //! An old value above its new one, with removals and additions marked.
+    //! Shows an old value above its new one, with removals and additions marked.
 
     use ratatui::text::{Line, Span};
 
     use super::text;
     use crate::tui::theme::{TextRole, Theme};
 
-    /// Columns for the sign before each row.
+    /// In columns.
     const SIGN: usize = 2;
 
-    /// Both values as rows of at most so many columns; the first is left out if empty. Rows break
-    /// at commas, and within a word only if it is too long.
-    pub fn lines(
+    /// Leaves out an empty old value. Rows break at commas, and inside a word only if the word is
+    /// longer than a row.
+    pub fn diff_lines(
         before: &[String],
         after: &[String],
         theme: Theme,
@@ -319,13 +317,16 @@ pub mod diff {
                 }
                 used = used.saturating_add(wide);
                 if let Some(row) = rows.last_mut() {
-                    row.push(Span::styled(piece, theme.style(role)));
+                    row.push(Span::styled(piece, theme.role_style(role)));
                 }
             }
         }
         let with_sign = |(i, mut spans): (usize, Vec<Span<'static>>)| {
             let sign = if i == 0 { sign } else { "" };
-            spans.insert(0, Span::styled(text::pad(sign, SIGN), theme.style(role)));
+            spans.insert(
+                0,
+                Span::styled(text::pad_or_truncate(sign, SIGN), theme.role_style(role)),
+            );
             Line::from(spans)
         };
         rows.into_iter().enumerate().map(with_sign).collect()
@@ -347,7 +348,7 @@ pub mod diff {
         }
 
         fn shown(before: &str, after: &str, room: usize) -> Vec<String> {
-            lines(&split_words(before), &split_words(after), PLAIN, room)
+            diff_lines(&split_words(before), &split_words(after), PLAIN, room)
                 .iter()
                 .map(ToString::to_string)
                 .collect()
@@ -370,7 +371,7 @@ pub mod diff {
                 after in prop::collection::vec("[a-z=]{1,12}", 1..6),
                 room in 3_usize..40,
             ) {
-                let lines = lines(&before, &after, PLAIN, room);
+                let lines = diff_lines(&before, &after, PLAIN, room);
                 let mut joined = String::new();
                 for line in &lines {
                     prop_assert!(line.width() <= room, "{line}");
@@ -381,12 +382,12 @@ pub mod diff {
         }
     }
 }
-pub mod field;
 pub mod flush_path;
 pub mod histogram;
+pub mod text_field;
 pub mod trace {
-    //! The trace of a rule as a tree: condition, result, reading, source or remedy. Nothing is cut:
-    //! long text continues in the next row.
+    //! A rule's trace as a tree: condition, result, reading, and source or remedy. Long text
+    //! continues in the next row.
 
     use ratatui::text::{Line, Span};
 
@@ -396,13 +397,12 @@ pub mod trace {
     use crate::ternary::Ternary;
     use crate::tui::theme::{TextRole, Theme};
 
-    /// Deeper levels are left out: no rule file has them, and no screen has room.
+    /// Deeper levels are left out: no rule file has them, and no screen is wide enough.
     const MAX_DEPTH: usize = 12;
 
-    /// The tree, within so many columns.
-    pub fn lines(trace: &Trace, theme: Theme, room: usize) -> Vec<Line<'static>> {
+    pub fn trace_lines(trace: &Trace, theme: Theme, room: usize) -> Vec<Line<'static>> {
         let mut rows = Vec::new();
-        flatten(trace, "", "", 0, &mut rows);
+        flatten_trace(trace, "", "", 0, &mut rows);
         let longest = rows
             .iter()
             .map(|row| text::width(&row.left))
@@ -410,30 +410,29 @@ pub mod trace {
             .unwrap_or(0);
         let label_room = longest.min(room.saturating_mul(11) / 20);
         rows.iter()
-            .flat_map(|row| row.lines(theme, label_room, room))
+            .flat_map(|row| row.row_lines(theme, label_room, room))
             .collect()
     }
 
-    /// A condition with its branch.
-    struct TreeRow<'a> {
+    struct TraceRow<'a> {
         left: String,
-        /// The prefix of its further lines.
+        /// Prefix of the row's further lines.
         under: String,
         trace: &'a Trace,
     }
 
-    impl TreeRow<'_> {
-        fn lines(&self, theme: Theme, label_room: usize, room: usize) -> Vec<Line<'static>> {
+    impl TraceRow<'_> {
+        fn row_lines(&self, theme: Theme, label_room: usize, room: usize) -> Vec<Line<'static>> {
             let truth = self.trace.truth;
             let role = match truth {
                 Ternary::True => TextRole::Good,
                 Ternary::Unknown => TextRole::Doubt,
                 Ternary::False => TextRole::Plain,
             };
-            let (seen, from, remedy) = self.reading_text();
+            let (seen, from, remedy) = self.reading_source_and_remedy();
             let used = label_room.saturating_add(11);
             let beside = room.saturating_sub(used);
-            let labels = text::wrap_under(&self.left, &self.under, label_room);
+            let labels = text::wrap_with_prefix(&self.left, &self.under, label_room);
             let mut said: Vec<(String, TextRole)> = value_with_source(&seen, &from, beside)
                 .into_iter()
                 .map(|row| (row, TextRole::Dim))
@@ -450,18 +449,17 @@ pub mod trace {
                     .cloned()
                     .unwrap_or((String::new(), TextRole::Plain));
                 Line::from(vec![
-                    Span::raw(text::pad(left, label_room)),
+                    Span::raw(text::pad_or_truncate(left, label_room)),
                     Span::raw("  "),
-                    Span::styled(text::pad(truth, 7), theme.style(role)),
+                    Span::styled(text::pad_or_truncate(truth, 7), theme.role_style(role)),
                     Span::raw("  "),
-                    Span::styled(said, theme.style(said_role)),
+                    Span::styled(said, theme.role_style(said_role)),
                 ])
             };
             (0..labels.len().max(said.len())).map(row).collect()
         }
 
-        /// The reading, its source, and the remedy.
-        fn reading_text(&self) -> (String, String, Option<String>) {
+        fn reading_source_and_remedy(&self) -> (String, String, Option<String>) {
             let Some(seen) = &self.trace.seen else {
                 return (String::new(), String::new(), None);
             };
@@ -484,7 +482,7 @@ pub mod trace {
         }
     }
 
-    /// A value and its source, on one row if they fit.
+    /// Puts value and source on one row if both fit.
     fn value_with_source(value: &str, source: &str, room: usize) -> Vec<String> {
         let whole = format!("{value}   {source}");
         if text::width(&whole) <= room {
@@ -494,19 +492,19 @@ pub mod trace {
         rows.flat_map(|said| text::wrap(said, room)).collect()
     }
 
-    fn flatten<'a>(
+    fn flatten_trace<'a>(
         trace: &'a Trace,
         branch: &str,
         under: &str,
         depth: usize,
-        rows: &mut Vec<TreeRow<'a>>,
+        rows: &mut Vec<TraceRow<'a>>,
     ) {
         let subject = trace
             .seen
             .as_ref()
             .map(|seen| format!("  ({})", seen.subject))
             .unwrap_or_default();
-        rows.push(TreeRow {
+        rows.push(TraceRow {
             left: format!("{branch}{}{subject}", trace.label),
             under: under.to_owned(),
             trace,
@@ -521,7 +519,7 @@ pub mod trace {
             } else {
                 ("├─ ", "│  ")
             };
-            flatten(
+            flatten_trace(
                 kid,
                 &format!("{under}{arm}"),
                 &format!("{under}{stem}"),
@@ -532,30 +530,30 @@ pub mod trace {
     }
 }
 pub mod tree {
-    //! The branches of a tree, given the depth of each node from top to bottom.
+    //! Draws the branches of a tree, given the depth of each node from top to bottom.
 
-    /// The prefixes of a node.
     #[derive(Clone, Debug, PartialEq, Eq)]
-    pub struct Branch {
-        /// Of its first line: `│  └─ `.
+    pub struct BranchPrefix {
+        /// Prefix of the node's first line, such as `│  └─ `.
         pub first: String,
-        /// Of its further lines.
+        /// Prefix of the node's further lines.
         pub under: String,
     }
 
-    /// Deeper branches are not drawn: no screen has room.
+    /// Deeper branches are not drawn: no screen is wide enough.
     const MAX_DEPTH: usize = 20;
 
-    /// The branches of nodes with these depths. The parent of a node is the last one before it with
-    /// a smaller depth.
-    pub fn branches(depths: &[usize]) -> Vec<Branch> {
-        (0..depths.len()).map(|at| branch(depths, at)).collect()
+    /// A node's parent is the last node above it with a smaller depth.
+    pub fn branch_prefixes(depths: &[usize]) -> Vec<BranchPrefix> {
+        (0..depths.len())
+            .map(|at| node_branch_prefix(depths, at))
+            .collect()
     }
 
-    fn branch(depths: &[usize], at: usize) -> Branch {
+    fn node_branch_prefix(depths: &[usize], at: usize) -> BranchPrefix {
         let depth = depths.get(at).copied().unwrap_or_default().min(MAX_DEPTH);
         let after = depths.get(at.saturating_add(1)..).unwrap_or_default();
-        // Whether this parent has another node on this level.
+        // True if another node of this level follows under the same parent.
         let goes_on = |level: usize| after.iter().find(|depth| **depth <= level) == Some(&level);
         let stem: String = (1..depth)
             .map(|level| if goes_on(level) { "│  " } else { "   " })
@@ -567,7 +565,7 @@ pub mod tree {
         };
         let has_kids = after.first().is_some_and(|next| *next > depth);
         let kids = if has_kids { "│  " } else { "   " };
-        Branch {
+        BranchPrefix {
             first: format!("{stem}{arm}"),
             under: format!("{stem}{more}{kids}"),
         }
@@ -579,7 +577,7 @@ pub mod tree {
 
         #[test]
         fn branches_join_brothers_and_end_with_the_last() {
-            let drawn: Vec<String> = branches(&[0, 1, 2, 3, 2, 1])
+            let drawn: Vec<String> = branch_prefixes(&[0, 1, 2, 3, 2, 1])
                 .into_iter()
                 .flat_map(|branch| {
                     [

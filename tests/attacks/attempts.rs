@@ -1,13 +1,15 @@
-//! Counts the attempts of strangers and their gains. An attack that gained anything fails its test
-//! at the end, after all its variants. With `WALWISE_TALLY=FILE` each attack appends a line there,
-//! from which the table of SECURITY.md is made.
+//! Counts the attempts of an attack and what the attacker gained.
+//!
+//! An attack that gained anything fails its test at the end, after all variants. With
+//! `WALWISE_TALLY=FILE`, each attack appends a line to FILE, from which the table in SECURITY.md is
+//! made.
 
 use std::env;
 use std::fs::OpenOptions;
 use std::io::Write as _;
 use std::time::{Duration, Instant};
 
-/// One attack, in all its variants.
+/// One attack in all its variants.
 pub struct Attempts {
     attack: &'static str,
     made: usize,
@@ -16,7 +18,7 @@ pub struct Attempts {
 }
 
 impl Attempts {
-    /// An attack, by its name; SECURITY.md counts it under its kind.
+    /// SECURITY.md counts the attack under this name.
     pub fn at(attack: &'static str) -> Self {
         Self {
             attack,
@@ -26,7 +28,7 @@ impl Attempts {
         }
     }
 
-    /// Records an attempt and the stranger's gains, which should be empty.
+    /// Records one attempt; `gains` must be empty for the attack to count as repelled.
     pub fn made(&mut self, how: &str, gains: &[String]) {
         self.made += 1;
         self.lost += usize::from(!gains.is_empty());
@@ -34,7 +36,7 @@ impl Attempts {
             .extend(gains.iter().map(|gain| format!("{how}: {gain}")));
     }
 
-    /// Fails if anything was gained.
+    /// Fails the test if any attempt gained something.
     pub fn end(self) {
         let Self {
             attack,
@@ -59,15 +61,15 @@ impl Attempts {
     }
 }
 
-/// The turns of a race: for a moment, or for `WALWISE_RACE_SECONDS`.
+/// Repeats a race for 1 second, or for `WALWISE_RACE_SECONDS`.
 pub fn race() -> impl Iterator<Item = usize> {
     let seconds = env::var("WALWISE_RACE_SECONDS").map_or(1, |seconds| seconds.parse().unwrap());
     let end = Instant::now() + Duration::from_secs(seconds);
-    // A slow machine gets at least a few turns.
+    // A slow machine gets at least four turns.
     (0..).take_while(move |turn| *turn < 4 || Instant::now() < end)
 }
 
-/// Whether races are run long.
+/// True if `WALWISE_RACE_SECONDS` is set.
 pub fn long() -> bool {
     env::var_os("WALWISE_RACE_SECONDS").is_some()
 }

@@ -1,5 +1,6 @@
-//! Memory and time: configurations that grow when they are read. Root must stay below 150 MB with
-//! all its processes, and must finish.
+//! Configurations, rules and captures that grow when they are read.
+//!
+//! Root's processes must stay below 150 MB, and must end.
 
 use std::fs;
 use std::os::unix::fs::symlink;
@@ -14,17 +15,17 @@ use super::root::{self, Run};
 use super::stranger::{UID, as_uid};
 use crate::support::deadline::CommandInTime as _;
 
-/// The largest memory of root's processes, in bytes.
+/// Allowed memory of root's largest process, in bytes.
 const MOST: u64 = 150 << 20;
 
-/// The limit at which root is stopped, so that the machine is not harmed.
+/// Memory in bytes at which the test stops root's processes, to protect the machine.
 const HARMFUL: u64 = 1 << 30;
 
-/// The file that [`measured`] writes, and the words of the command.
+/// Environment variable with the result file and the words of the command, for [`measured`].
 const MEASURED: &str = "WALWISE_MEASURED";
 
-/// Runs a program and records the memory of the largest of its processes. The kernel keeps the
-/// maximum of all children that were waited for, including theirs, so no sampling is needed.
+/// Runs a program and records the memory of its largest process. The kernel keeps that maximum for
+/// waited-for children and their descendants, so no sampling is needed.
 #[test]
 #[ignore = "needs root: it measures what the attacks run"]
 fn measured() {
@@ -46,7 +47,7 @@ fn measured() {
     process::exit(0);
 }
 
-/// Runs walwise; returns its excesses.
+/// Runs walwise and reports too much memory, too much time, or a crash.
 fn excess(ground: &Ground, arguments: &[&str]) -> Vec<String> {
     let result = ground.at("measured");
     let _ = fs::remove_file(&result);
@@ -86,7 +87,7 @@ fn excess(ground: &Ground, arguments: &[&str]) -> Vec<String> {
     gains
 }
 
-/// The present memory of all descendants of a process, with shared pages counted in parts.
+/// Sums the proportional set sizes of all descendants, in bytes.
 fn memory_of_children(pid: i32) -> u64 {
     let children = fs::read_dir(format!("/proc/{pid}/task"))
         .into_iter()
@@ -116,7 +117,7 @@ fn memory_of_children(pid: i32) -> u64 {
         .sum()
 }
 
-/// A megabyte of one line, and as many names for it as wanted.
+/// Creates a file of 1 MB that repeats one line, and further names that link to the file.
 fn linked(directory: &Path, names: usize, line: &str, end: &str) {
     fs::create_dir_all(directory).unwrap();
     give(directory);
@@ -127,7 +128,7 @@ fn linked(directory: &Path, names: usize, line: &str, end: &str) {
     }
 }
 
-/// A way to turn a small input into a large one.
+/// Turns a small input into a large one.
 type Bomb = (&'static str, fn(&Ground, &Fakes) -> Vec<Fake>);
 
 fn postgres(ground: &Ground, fakes: &Fakes, name: &str, lay: impl FnOnce(&Path)) -> Fake {
@@ -144,7 +145,7 @@ fn mariadb(ground: &Ground, fakes: &Fakes, name: &str, lay: impl FnOnce(&Path) -
     fakes.mariadb(&data, &[&format!("--defaults-file={}", file.display())])
 }
 
-/// A PostgreSQL in a mount name space of its own, with so many mounts in it.
+/// Starts a fake PostgreSQL server in a mount namespace that contains many mounts.
 fn apart(
     ground: &Ground,
     fakes: &Fakes,
@@ -171,7 +172,7 @@ fn apart(
     fake
 }
 
-/// Mounts a memory file system so often at long names, then becomes the rest of its words.
+/// Mounts many file systems at long paths, then executes the remaining words.
 const MANY_MOUNTS: &str = r#"at=$1 n=$2; shift 2; long=$(printf %0200d 0)
 while [ "$n" -gt 0 ]; do mkdir -p "$at/$long$n" && mount -t tmpfs t "$at/$long$n" || exit 1; n=$((n - 1)); done
 exec "$@""#;
@@ -366,8 +367,8 @@ const BOMBS: [Bomb; 13] = [
     }),
 ];
 
-/// The stranger's servers have configurations that are small on disk and large when they are read.
-/// He wants the machine out of memory, or root's job never to end.
+/// The attacker's servers have configurations that are small on disk and large when read. The
+/// attacker wants to exhaust the memory, or root's command never to end.
 #[test]
 #[ignore = "needs root: it attacks as another user"]
 fn nothing_grows_without_bound() {
@@ -385,7 +386,7 @@ fn nothing_grows_without_bound() {
     attempts.end();
 }
 
-/// A rule file from a stranger: root only checks it.
+/// Root only checks the attacker's rule file.
 #[test]
 #[ignore = "needs root: it attacks as another user"]
 fn a_title_of_nothing_but_braces() {
@@ -403,7 +404,7 @@ fn a_title_of_nothing_but_braces() {
         );
         let gains: Vec<String> = excess(&ground, &["rules", "check", rules.to_str().unwrap()])
             .into_iter()
-            // What is wrong with it is said by its code.
+            // The exit code only reports the mistake in the rule, which is not a gain.
             .filter(|gain| !gain.starts_with("it ends with"))
             .collect();
         attempts.made(text, &gains);
@@ -411,10 +412,10 @@ fn a_title_of_nothing_but_braces() {
     attempts.end();
 }
 
-/// A capture with many of one thing: its name, and its text.
+/// Name and text of a capture that repeats one item many times.
 type CaptureBomb = (&'static str, fn() -> String);
 
-/// A capture whose mount table has these lines, each with its number.
+/// Builds a capture with `count` lines in the mount table; `line` gets each line's number.
 fn mounted(count: usize, line: impl Fn(usize) -> String) -> String {
     let lines: Vec<String> = (2..count + 2)
         .map(|id| format!("|{id} 1 {}\n", line(id)))
@@ -461,7 +462,7 @@ const CAPTURES: [CaptureBomb; 4] = [
     }),
 ];
 
-/// The stranger's capture is small for what it says there is.
+/// The attacker's capture is small compared with the number of objects in it.
 #[test]
 #[ignore = "needs root: it attacks as another user"]
 fn no_capture_grows_without_bound() {

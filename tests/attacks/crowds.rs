@@ -1,4 +1,4 @@
-//! Crowds: so many servers of a stranger's that a real one among them might be overlooked.
+//! A real server among so many fake servers that walwise might overlook the real one.
 
 use std::fs;
 
@@ -9,9 +9,9 @@ use super::impostors::setting;
 use super::root;
 use super::support::postgres::Cluster;
 
-/// Two thousand servers of the stranger's, or ten thousand when it may take long, some older than
-/// the real one and some younger. He wants the real one, whose fsync is off, left out without a
-/// word.
+/// The attacker starts two thousand fake servers, or ten thousand in a long run, some older than
+/// the real one and some younger. The attacker wants the real server, whose fsync is off, to be
+/// left out silently.
 #[test]
 #[ignore = "needs root and a PostgreSQL: it attacks as another user"]
 fn a_real_postgresql_is_not_hidden_by_a_crowd() {

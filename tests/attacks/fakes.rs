@@ -1,8 +1,8 @@
-//! Fake database servers: a copy of `echo`, which takes any arguments, under a server's name, with
-//! its output into a full pipe.
+//! Fake database servers: copies of `echo` under a server's name, which block on a full pipe and
+//! accept any arguments.
 //!
-//! They look as real as a stranger can make them, so that no attack fails early: a directory of
-//! their own with a `postmaster.pid` that names them, a tablespace held open.
+//! A fake looks as real as an attacker can make it: its directory has a matching `postmaster.pid`,
+//! and a tablespace is open. Otherwise attacks would fail too early.
 
 use std::fs::{self, Permissions};
 use std::io::{PipeReader, Write as _};
@@ -17,11 +17,12 @@ use super::stranger::{UID, as_uid};
 use super::support::running::wait_for;
 use crate::support::deadline::ChildInTime as _;
 
-/// Held by the attack whose fakes run: those of two would share the time that walwise spends on one
-/// uid.
+/// Held while the fakes of one attack run. Fakes of two attacks would share the time that walwise
+/// spends on one uid.
 static ONE: Mutex<()> = Mutex::new(());
 
-/// Their programs, and the pipe that they wait at. One attack at a time has any.
+/// Programs of the fakes, and the full pipe on which they block. Only one attack at a time may have
+/// fakes.
 pub struct Fakes {
     _one: MutexGuard<'static, ()>,
     programs: PathBuf,
@@ -29,11 +30,10 @@ pub struct Fakes {
     _never_read: PipeReader,
 }
 
-/// A fake; killed when it is dropped.
+/// Killed on drop.
 pub struct Fake(Child);
 
 impl Fake {
-    /// Its process id.
     pub fn pid(&self) -> u32 {
         self.0.id()
     }
@@ -46,16 +46,15 @@ impl Drop for Fake {
 }
 
 impl Fakes {
-    /// No fakes yet.
     pub fn on(ground: &Ground) -> Self {
-        // One that failed has none any more.
+        // An attack that panicked has dropped its fakes, so a poisoned lock is harmless.
         let one = ONE.lock().unwrap_or_else(PoisonError::into_inner);
         let programs = ground.shared("programs", 0o755);
         for name in ["postgres", "mysqld", "mariadbd"] {
             fs::copy("/usr/bin/echo", programs.join(name)).unwrap();
         }
         let (reader, mut full) = std::io::pipe().unwrap();
-        // What a pipe holds that root made (pipe(7)).
+        // Capacity of a pipe that root created (pipe(7)).
         full.write_all(&vec![b' '; 1 << 16]).unwrap();
         Self {
             _one: one,
@@ -65,19 +64,17 @@ impl Fakes {
         }
     }
 
-    /// A program of this name.
     pub fn program(&self, name: &str) -> PathBuf {
         self.programs.join(name)
     }
 
-    /// A process by such a program, as the stranger.
+    /// Prepares a fake with this name to run as the attacker.
     pub fn command(&self, name: &str) -> Command {
         let mut command = as_uid(UID, self.program(name));
         command.arg0(name);
         command
     }
 
-    /// Starts a fake.
     pub fn start(&self, command: &mut Command) -> Fake {
         command
             .stdout(Stdio::from(self.full.try_clone().unwrap()))
@@ -85,7 +82,7 @@ impl Fakes {
         Fake(command.spawn().unwrap())
     }
 
-    /// Starts what another program executes, such as `unshare`, and waits until it has this name.
+    /// Starts a program such as `unshare` and waits until the process has the server's name.
     pub fn start_through(&self, command: &mut Command, name: &str) -> Fake {
         let fake = self.start(command);
         wait_for("the name of a server", || {
@@ -95,12 +92,12 @@ impl Fakes {
         fake
     }
 
-    /// A PostgreSQL in a directory, which names it as its server.
+    /// Starts a fake PostgreSQL server whose data directory names the process in `postmaster.pid`.
     pub fn postgres(&self, data: &Path, arguments: &[&str]) -> Fake {
         self.postgres_of(UID, data, arguments)
     }
 
-    /// The same as another user, who becomes the directory's owner.
+    /// Also gives the data directory to that user.
     pub fn postgres_of(&self, uid: u32, data: &Path, arguments: &[&str]) -> Fake {
         let mut command = as_uid(uid, self.program("postgres"));
         command.arg0("postgres");
@@ -111,7 +108,7 @@ impl Fakes {
             .current_dir(data);
         let fake = self.start(&mut command);
         let pid = data.join("postmaster.pid");
-        // Where a trap lies in its place, that stays.
+        // A trap in the place of `postmaster.pid` stays.
         if fs::symlink_metadata(&pid).is_err() {
             put(&pid, pid_file(fake.pid(), data, data), 0o600);
             std::os::unix::fs::chown(&pid, Some(uid), Some(uid)).unwrap();
@@ -119,7 +116,8 @@ impl Fakes {
         fake
     }
 
-    /// A MariaDB that works in a directory and has the system tablespace there open.
+    /// Starts a fake MariaDB server that works in the directory and holds the system tablespace
+    /// open.
     pub fn mariadb(&self, data: &Path, arguments: &[&str]) -> Fake {
         let mut command = as_uid(UID, "/bin/sh");
         command
@@ -129,8 +127,8 @@ impl Fakes {
         self.start_through(&mut command, "mariadbd")
     }
 
-    /// The program that is installed, which alone is asked over its socket: it prints its help,
-    /// without end.
+    /// Starts the installed program, because walwise queries only that program over its socket. The
+    /// program prints its help and blocks on the pipe.
     pub fn installed_mariadb(&self, uid: u32, data: &Path, arguments: &[&str]) -> Fake {
         let mut command = as_uid(uid, "/bin/sh");
         command.args([
@@ -143,8 +141,7 @@ impl Fakes {
     }
 }
 
-/// The file that a server writes at its start: process, directory, time, port, directory of the
-/// socket.
+/// Contents of `postmaster.pid`: process, directory, start time, port, directory of the socket.
 pub fn pid_file(pid: u32, data: &Path, socket: &Path) -> String {
     format!(
         "{pid}\n{}\n1700000000\n5432\n{}\n\n  5432001         0\nready   \n",
@@ -153,7 +150,7 @@ pub fn pid_file(pid: u32, data: &Path, socket: &Path) -> String {
     )
 }
 
-/// Creates a convincing data directory of PostgreSQL.
+/// Creates a data directory that looks real.
 pub fn postgres_data(path: &Path) {
     for name in ["global", "base", "pg_wal", "pg_tblspc"] {
         fs::create_dir_all(path.join(name)).unwrap();
@@ -170,7 +167,6 @@ pub fn postgres_data(path: &Path) {
     fs::set_permissions(path, Permissions::from_mode(0o700)).unwrap();
 }
 
-/// Creates one of MariaDB.
 pub fn mariadb_data(path: &Path) {
     fs::create_dir_all(path).unwrap();
     for name in ["ibdata1", "ib_logfile0", "aria_log_control"] {

@@ -1,23 +1,23 @@
-//! The ground of an attack: world-writable directories and the stranger's, and the vault, which
-//! belongs to root alone and must not change.
+//! Directories for an attack: world-writable ones, the attacker's, and a vault that only root may
+//! read and nobody may change.
 
 use std::fs::{self, Permissions};
 use std::os::unix::fs::{PermissionsExt as _, chown, lchown, symlink};
 use std::path::{Path, PathBuf};
 
 use super::stranger::UID;
-use super::support::untouched::Untouched;
+use super::support::untouched::DirectorySnapshot;
 
-/// A word that only root may know.
+/// A string that only root may read.
 pub const SECRET: &str = "Vt8secretofroot";
 
-/// Below a directory that everybody can reach.
+/// A temporary directory that every user can reach.
 pub struct Ground {
     directory: tempfile::TempDir,
 }
 
 impl Ground {
-    /// A new one, with a vault that has one file in it.
+    /// Creates the vault and its secret file.
     pub fn new() -> Self {
         let directory = tempfile::Builder::new()
             .prefix("attack-")
@@ -31,22 +31,21 @@ impl Ground {
         ground
     }
 
-    /// A place on it.
     pub fn at(&self, name: &str) -> PathBuf {
         self.directory.path().join(name)
     }
 
-    /// root's own, 0700.
+    /// Owned by root, mode 0700.
     pub fn vault(&self) -> PathBuf {
         self.at("vault")
     }
 
-    /// The file in it, 0600.
+    /// A file in the vault, mode 0600.
     pub fn secret(&self) -> PathBuf {
         self.vault().join("secret")
     }
 
-    /// Puts another file into the vault.
+    /// Adds a file to the vault.
     pub fn hide(&self, name: &str, text: &str) -> PathBuf {
         let path = self.vault().join(name);
         fs::write(&path, text).unwrap();
@@ -54,14 +53,14 @@ impl Ground {
         path
     }
 
-    /// A directory of the stranger's.
+    /// Creates a directory owned by the attacker.
     pub fn theirs(&self, name: &str) -> PathBuf {
         let path = self.shared(name, 0o755);
         give(&path);
         path
     }
 
-    /// A directory of root's with this mode.
+    /// Creates a directory owned by root.
     pub fn shared(&self, name: &str, mode: u32) -> PathBuf {
         let path = self.at(name);
         fs::create_dir_all(&path).unwrap();
@@ -69,27 +68,26 @@ impl Ground {
         path
     }
 
-    /// The vault as it is now.
-    pub fn watch(&self) -> Untouched {
-        Untouched::now(&self.vault())
+    /// Records the vault's contents, to find changes later.
+    pub fn watch(&self) -> DirectorySnapshot {
+        DirectorySnapshot::take(&self.vault())
     }
 }
 
-/// The changes to root's files, in words.
-pub fn damage(vault: &Untouched) -> Vec<String> {
+/// Lists the changed files of root as sentences.
+pub fn damage(vault: &DirectorySnapshot) -> Vec<String> {
     vault
-        .differences()
+        .changed_paths()
         .iter()
         .map(|path| format!("changed root's {}", path.display()))
         .collect()
 }
 
-/// Makes something the stranger's; a link itself, not what it names.
+/// Changes the owner to the attacker; a symbolic link itself changes, not its target.
 pub fn give(path: &Path) {
     lchown(path, Some(UID), Some(UID)).unwrap();
 }
 
-/// Gives a whole directory.
 pub fn give_all(directory: &Path) {
     give(directory);
     for entry in fs::read_dir(directory).unwrap().flatten() {
@@ -101,23 +99,23 @@ pub fn give_all(directory: &Path) {
     }
 }
 
-/// A file of the stranger's.
+/// Creates a file owned by the attacker.
 pub fn put(path: &Path, text: impl AsRef<[u8]>, mode: u32) {
     let _ = fs::remove_file(path);
     fs::write(path, text).unwrap();
     chown(path, Some(UID), Some(UID)).unwrap();
-    // Set after the owner, whose change removes the setuid bit.
+    // Set after the owner, because a change of the owner removes the setuid bit.
     fs::set_permissions(path, Permissions::from_mode(mode)).unwrap();
 }
 
-/// A link of the stranger's.
+/// Creates a symbolic link owned by the attacker.
 pub fn link(to: &Path, path: &Path) {
     let _ = fs::remove_file(path);
     symlink(to, path).unwrap();
     give(path);
 }
 
-/// A fifo of the stranger's.
+/// Creates a fifo owned by the attacker.
 pub fn fifo(path: &Path) {
     let _ = fs::remove_file(path);
     nix::unistd::mkfifo(path, nix::sys::stat::Mode::from_bits_truncate(0o666)).unwrap();

@@ -1,5 +1,6 @@
-//! A file system that never answers, such as one that a stranger mounts with FUSE. Whatever root
-//! reads or writes there, walwise exits by itself, and immediately on TERM.
+//! File systems that never answer, such as one that an attacker mounts with FUSE.
+//!
+//! Whatever root reads or writes there, walwise must exit by itself, and immediately on SIGTERM.
 
 use std::fs;
 use std::os::fd::AsFd;
@@ -10,10 +11,10 @@ use nix::sys::signal::{Signal, kill};
 use super::attempts::Attempts;
 use super::ground::Ground;
 use super::root::{self, Run};
-use super::support::fuse::HeldFuse;
+use super::support::fuse::HungFuse;
 use crate::support::deadline::ChildInTime as _;
 
-/// The commands, with `HELD` for the held mount point.
+/// Arguments of walwise; `HELD` stands for the mount point that never answers.
 const COMMANDS: [&[&str]; 10] = [
     &["check", "--no-probe", "--output", "HELD/report"],
     &[
@@ -41,7 +42,7 @@ fn with_held(words: &[&str], held: &str) -> Vec<String> {
         .collect()
 }
 
-/// Root names a place that never answers. The stranger wants its job never to end.
+/// Root names a path that never answers. The attacker wants root's command never to end.
 #[test]
 #[ignore = "needs root and FUSE"]
 fn what_never_answers_is_given_up() {
@@ -49,7 +50,7 @@ fn what_never_answers_is_given_up() {
         Attempts::at("outputs, rules, hosts and drills on a mount that never answers");
     let ground = Ground::new();
     let point = ground.shared("held", 0o755);
-    let _held = HeldFuse::mount(&point);
+    let _held = HungFuse::mount(&point);
     let runs: Vec<_> = COMMANDS
         .iter()
         .map(|words| {
@@ -73,14 +74,14 @@ fn what_never_answers_is_given_up() {
     attempts.end();
 }
 
-/// Root terminates a walwise that waits there. The stranger wants it to survive.
+/// Root terminates a walwise that waits for the mount. The attacker wants that process to survive.
 #[test]
 #[ignore = "needs root and FUSE"]
 fn what_waits_there_ends_on_term() {
     let mut attempts = Attempts::at("TERM to what waits for a mount that never answers");
     let ground = Ground::new();
     let point = ground.shared("held", 0o755);
-    let _held = HeldFuse::mount(&point);
+    let _held = HungFuse::mount(&point);
     let start = |words: &&'static [&str]| {
         (
             *words,
@@ -92,7 +93,7 @@ fn what_waits_there_ends_on_term() {
     };
     let runs: Vec<_> = COMMANDS.iter().map(start).collect();
     for (words, mut run) in runs {
-        // One of its processes waits for the answer, or it has given up.
+        // Waits until a process blocks on FUSE, or walwise has given up.
         super::support::running::wait_for("it waits for FUSE", || {
             !run.runs() || waits(run.pid().as_raw())
         });
@@ -101,7 +102,7 @@ fn what_waits_there_ends_on_term() {
         let told = std::time::Instant::now();
         let ended = run.end(root::patience(), |_| ());
         let mut gains: Vec<String> = ended.hang().into_iter().collect();
-        // At once, and not when it would have given up by itself, after ten seconds.
+        // SIGTERM must act at once, not when walwise would give up after ten seconds.
         if asked && told.elapsed() > std::time::Duration::from_secs(4) {
             gains.push(format!("it ends {} s after TERM", told.elapsed().as_secs()));
         }
@@ -110,7 +111,7 @@ fn what_waits_there_ends_on_term() {
     attempts.end();
 }
 
-/// Whether a process, or one of its children, waits in the kernel for a FUSE server.
+/// True if the process or one of its children blocks on a FUSE server.
 fn waits(pid: i32) -> bool {
     let tasks = fs::read_dir(format!("/proc/{pid}/task"))
         .into_iter()
@@ -119,7 +120,7 @@ fn waits(pid: i32) -> bool {
     tasks.map(|task| task.path()).any(|task| {
         let at = fs::read_to_string(task.join("wchan")).unwrap_or_default();
         let children = fs::read_to_string(task.join("children")).unwrap_or_default();
-        // The first waits for the answer, others for the first.
+        // The first task waits for FUSE; further tasks wait for a lock of the first.
         let stat = fs::read_to_string(task.join("stat")).unwrap_or_default();
         let stuck = stat
             .rsplit_once(") ")
@@ -132,7 +133,7 @@ fn waits(pid: i32) -> bool {
     })
 }
 
-/// A drill that is under way ends on TERM, too, wherever its output goes.
+/// SIGTERM ends a running drill even if nobody reads its output.
 #[test]
 #[ignore = "needs root"]
 fn a_drill_whose_output_nobody_reads_ends_on_term() {
@@ -141,7 +142,7 @@ fn a_drill_whose_output_nobody_reads_ends_on_term() {
     let directory = ground.shared("drill", 0o755);
     let pipe = ground.at("pipe");
     super::ground::fifo(&pipe);
-    // Open for both, so that it neither waits for a reader nor fails without one.
+    // Opened for reading and writing, so that the pipe neither blocks without a reader nor fails.
     let both = fs::OpenOptions::new()
         .read(true)
         .write(true)
@@ -158,8 +159,8 @@ fn a_drill_whose_output_nobody_reads_ends_on_term() {
         let mut waiting = [PollFd::new(both.as_fd(), PollFlags::POLLOUT)];
         poll(&mut waiting, PollTimeout::ZERO).unwrap() == 0
     });
-    // Poll says so when a page is left; whoever does not ask it writes on, until there is no room
-    // at all.
+    // poll(2) reports a pipe as writable only if a whole page is free. A program that does not poll
+    // writes on until the pipe is full.
     let mut before = 0;
     super::support::running::wait_for("nothing more is written", || {
         std::thread::sleep(std::time::Duration::from_secs(1));

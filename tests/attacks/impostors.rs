@@ -1,4 +1,5 @@
-//! Impostors: strangers who speak for another user's server. Root must hear the real one.
+//! An attacker's process pretends to be another user's server. Root must get the settings of the
+//! real server.
 
 use std::fs;
 use std::os::unix::fs::{PermissionsExt as _, symlink};
@@ -16,7 +17,7 @@ use super::support::mariadb::Mariadb;
 use super::support::postgres::Cluster;
 use super::support::running::{children, wait_for};
 
-/// The reported setting of the server in a directory, if it is not the expected one.
+/// Reports a mismatch between a reported setting and the expected value.
 pub fn setting(report: &Value, data: &Path, fact: &str, is: &Value) -> Vec<String> {
     let subject = format!("cluster {}", data.display());
     let rows = report["facts"].as_array().unwrap();
@@ -45,7 +46,7 @@ fn report() -> Ended {
     ]))
 }
 
-/// Ways of starting a process that change what it sees of the machine, or how it is seen.
+/// Ways to start a process with another view of the machine, or another appearance.
 const GUISES: [(&str, &[&str]); 4] = [
     ("in the open", &[]),
     ("in a user and mount name space", &["unshare", "-Urm"]),
@@ -70,8 +71,9 @@ fn in_guise(fakes: &Fakes, guise: &[&str], name: &str) -> Command {
     command
 }
 
-/// A process of the stranger's says that it is the server of a real directory, with fsync on, and
-/// is older than the real server, whose fsync is off. He wants the report to say "fsync is on".
+/// The attacker's process claims the data directory of a real server, with fsync on, and is older
+/// than the real server, whose fsync is off. The attacker wants the report to state that fsync is
+/// on.
 #[test]
 #[ignore = "needs root and a PostgreSQL: it attacks as another user"]
 fn nobody_speaks_for_a_postgresql() {
@@ -80,7 +82,7 @@ fn nobody_speaks_for_a_postgresql() {
         let ground = Ground::new();
         let fakes = Fakes::on(&ground);
         let cluster = Cluster::new();
-        // Older than the server, so that it has the lower number.
+        // The older process has the lower pid.
         let mut command = in_guise(&fakes, words, "postgres");
         command
             .arg("-D")
@@ -122,7 +124,7 @@ fn start(fakes: &Fakes, command: &mut Command, guise: &[&str]) -> super::fakes::
     if !guise.contains(&"-Urmpf") {
         return fakes.start_through(command, "postgres");
     }
-    // The server is a child of what was started.
+    // The server is a child of the started program.
     let fake = fakes.start(command);
     wait_for("a server in a name space", || {
         children(fake.pid()).iter().any(|pid| {
@@ -133,8 +135,8 @@ fn start(fakes: &Fakes, command: &mut Command, guise: &[&str]) -> super::fakes::
     fake
 }
 
-/// The stranger mounts a directory of his over the real one in a name space of his own, with files
-/// that say that he is the server. He wants them taken for the real ones.
+/// In a mount namespace, the attacker mounts a directory over the real one, with files that name
+/// the attacker's server. The attacker wants those files to be taken for the real ones.
 #[test]
 #[ignore = "needs root and a PostgreSQL: it attacks as another user"]
 fn nobody_speaks_for_a_postgresql_from_behind_a_mount() {
@@ -158,7 +160,7 @@ fn nobody_speaks_for_a_postgresql_from_behind_a_mount() {
     cluster.start();
     let gains = setting(&report().json(), &cluster.data, "pg.fsync", &false.into());
     attempts.made("a bind mount", &gains);
-    // Nobody else is there who would be heard first.
+    // With the real server stopped, only the impostor remains.
     cluster.stop();
     let stopped = report().json();
     let said = setting(&stopped, &cluster.data, "pg.running", &true.into()).is_empty();
@@ -172,8 +174,8 @@ fn nobody_speaks_for_a_postgresql_from_behind_a_mount() {
     attempts.end();
 }
 
-/// The stranger's directory has a `postmaster.pid` that names a real server, and the other way
-/// round. He wants his settings reported for it, or its socket asked for him.
+/// The attacker's `postmaster.pid` names a real server, and the reverse. The attacker wants false
+/// settings reported for the real server, or walwise to query the real socket for the attacker.
 #[test]
 #[ignore = "needs root and a PostgreSQL: it attacks as another user"]
 fn nobody_borrows_a_postgresql_s_process() {
@@ -199,7 +201,8 @@ fn nobody_borrows_a_postgresql_s_process() {
         }
         let fake = fakes.postgres(&data, &["-c", "fsync=on"]);
         if variant == "its socket" {
-            let text = pid_file(fake.pid(), &data, cluster.own()).replace("\n5432\n", "\n5499\n");
+            let text = pid_file(fake.pid(), &data, cluster.own_directory())
+                .replace("\n5432\n", "\n5499\n");
             put(&data.join("postmaster.pid"), text, 0o600);
         }
         let report = report().json();
@@ -220,8 +223,8 @@ fn nobody_borrows_a_postgresql_s_process() {
     attempts.end();
 }
 
-/// A process of the stranger's calls itself MariaDB and works in the data directory of a real one.
-/// He wants his options reported for it.
+/// The attacker's process is called MariaDB and works in the data directory of a real one. The
+/// attacker wants the process's options reported for the real server.
 #[test]
 #[ignore = "needs root and a MariaDB: it attacks as another user"]
 fn nobody_speaks_for_a_mariadb() {
@@ -233,7 +236,8 @@ fn nobody_speaks_for_a_mariadb() {
         let ground = Ground::new();
         let fakes = Fakes::on(&ground);
         let place = ground.shared("srv", 0o755);
-        let mut server = Mariadb::beneath(&place, "[mysqld]\ninnodb_flush_log_at_trx_commit = 0\n");
+        let mut server =
+            Mariadb::new_below(&place, "[mysqld]\ninnodb_flush_log_at_trx_commit = 0\n");
         let data = server.data.canonicalize().unwrap();
         fs::set_permissions(&data, fs::Permissions::from_mode(0o755)).unwrap();
         put(
@@ -253,7 +257,7 @@ fn nobody_speaks_for_a_mariadb() {
             .current_dir(&data)
             .args([&own, "--innodb-flush-log-at-trx-commit=1"]);
         let after = fakes.start_through(&mut younger, "mariadbd");
-        // The server may have been asked or not; of the impostor nothing may be said.
+        // The report may or may not contain the real server's settings, but never the impostor's.
         let subject = format!("cluster {}", data.display());
         let report = report().json();
         let rows = report["facts"]
@@ -267,7 +271,7 @@ fn nobody_speaks_for_a_mariadb() {
             .filter(|said| said.contains(":1,") || said.contains(":1}") || said.contains("was 1"))
             .collect();
         attempts.made(&format!("a server that runs, {guise}"), &gains);
-        // Nobody else is there who would be heard first.
+        // With the real server stopped, only the impostor remains.
         drop(server);
         let stopped = self::report().json();
         let said = setting(&stopped, &data, "mysql.running", &true.into()).is_empty();
@@ -282,9 +286,9 @@ fn nobody_speaks_for_a_mariadb() {
     attempts.end();
 }
 
-/// A stranger's link called `postgres` leads to a program that becomes another user when it is
-/// started, so that its process has two. He wants root to take the one that he is not for the
-/// server's owner, and read his links as that one.
+/// The attacker's link `postgres` leads to a setuid program, so the process has two users. The
+/// attacker wants root to take the program's owner for the server's owner, and to follow links with
+/// that owner's rights.
 #[test]
 #[ignore = "needs root: it attacks as another user"]
 fn a_setuid_program_is_no_server_of_its_owner() {
@@ -300,7 +304,8 @@ fn a_setuid_program_is_no_server_of_its_owner() {
             let bin = ground.theirs("bin");
             link(&privileged, &bin.join(name));
             let data = ground.theirs("data");
-            // What the program's own user or group may read, in reach of everybody.
+            // Only the program's user or group may read this file, but every user can reach the
+            // path.
             let secret = ground.shared("etc", 0o755).join("shadow");
             let text =
                 format!("{SECRET}\nfsync = {SECRET}\n[mysqld]\ninnodb_flush_method={SECRET}\n");
@@ -354,7 +359,8 @@ fn a_setuid_program_is_no_server_of_its_owner() {
                                 .is_some_and(|fact| fact.ends_with(".running"))
                             && row["reading"]["value"] == true
                     });
-                    // One that is the stranger's in all but its group is a server of his.
+                    // A process that differs only in its group still counts as the attacker's own
+                    // server.
                     if running && mode & 0o4000 != 0 {
                         gains.push("it is taken for a server".to_owned());
                     }
@@ -367,8 +373,8 @@ fn a_setuid_program_is_no_server_of_its_owner() {
     attempts.end();
 }
 
-/// A directory of root's that everybody may read is no cluster of the stranger's, whose process
-/// names it.
+/// A directory that belongs to root or another user is not a cluster of the attacker's process that
+/// names the directory.
 #[test]
 #[ignore = "needs root: it attacks as another user"]
 fn a_directory_of_another_is_not_his() {

@@ -1,5 +1,5 @@
-//! The installer of the archive, which root runs: below a prefix where others can write, from
-//! anywhere, with any umask.
+//! Root runs the archive's installer: under a prefix where others can write, from any directory,
+//! with any umask.
 
 use std::fs::{self, Permissions};
 use std::os::unix::fs::{MetadataExt as _, PermissionsExt as _, chown, symlink};
@@ -14,7 +14,7 @@ use crate::support::deadline::CommandInTime as _;
 
 const PACKAGING: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/packaging");
 
-/// Where only root writes, as below /usr.
+/// Only root can write here, as in /usr.
 struct Prefix(tempfile::TempDir);
 
 impl Prefix {
@@ -31,7 +31,7 @@ impl Prefix {
         self.0.path().join(name)
     }
 
-    /// The archive, unpacked, with a program that is quickly copied.
+    /// Unpacks the archive, with a small stand-in for the program.
     fn archive(&self) -> PathBuf {
         let archive = self.at("archive");
         for (directory, file) in [
@@ -56,7 +56,7 @@ impl Prefix {
     }
 }
 
-/// Runs a shell whose /etc is its own, with an enabled timer in it; `$1` is the archive.
+/// Runs a shell with a private /etc that contains an enabled timer; `$1` is the archive.
 fn with_own_etc(archive: &Path, script: &str) -> Ended {
     let script = format!(
         "mount -t tmpfs -o mode=755 tmpfs /etc
@@ -71,7 +71,7 @@ fn with_own_etc(archive: &Path, script: &str) -> Ended {
     )
 }
 
-/// What the stranger finds prepared: the directory below the prefix that he may change, and how.
+/// A directory under the prefix, its mode, and whether the attacker owns it.
 const OPEN: [(&str, u32, bool); 6] = [
     ("bin", 0o775, false),
     ("bin", 0o1777, false),
@@ -81,8 +81,8 @@ const OPEN: [(&str, u32, bool); 6] = [
     (".", 0o1777, false),
 ];
 
-/// The stranger lays links in the way of what root writes. He wants root's file written or given
-/// another mode, or his own program in the place of root's.
+/// The attacker places links where root will write. The attacker wants a file of root overwritten
+/// or its mode changed, or another program installed.
 #[test]
 #[ignore = "needs root: it attacks as another user"]
 fn nothing_is_installed_through_a_link() {
@@ -137,8 +137,7 @@ fn nothing_is_installed_through_a_link() {
     attempts.end();
 }
 
-/// Root's own circumstances open a door to strangers: another working directory, an umask, a timer
-/// that outlives its unit.
+/// Root's working directory, umask or a left-over timer must not give others access.
 #[test]
 #[ignore = "needs root"]
 fn it_installs_where_it_is_told_and_for_root_alone() {

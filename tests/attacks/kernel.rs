@@ -1,27 +1,24 @@
-//! The kernel's own protection of world-writable directories (`fs.protected_*`, sysctl/fs.rst).
+//! The kernel's protection of world-writable directories (`fs.protected_*`, sysctl/fs.rst).
 //!
-//! These settings are global, so one attack at a time changes them, across concurrent runs too, and
-//! they are restored when the guard is dropped. walwise must hold with this protection and without
-//! it.
+//! The settings are global, so only one attack at a time changes them, even across concurrent runs.
+//! The guard restores them on drop. walwise must hold with the protection and without it.
 
 use std::fs::{self, File};
 
 const LIMITS: [&str; 4] = ["symlinks", "hardlinks", "fifos", "regular"];
 
-/// The kernel's protection.
 #[derive(Clone, Copy, Debug)]
 pub enum Kernel {
-    /// As Debian sets it.
+    /// Values that Debian sets.
     Protects,
-    /// None, the kernel's default.
+    /// No protection, which is the kernel's default.
     Permits,
 }
 
 impl Kernel {
-    /// Both.
     pub const ALL: [Self; 2] = [Self::Protects, Self::Permits];
 
-    /// Sets it for the lifetime of the guard.
+    /// Lasts until the guard is dropped.
     pub fn set(self) -> Set {
         let lock = File::open("/proc/sys/fs/protected_symlinks").unwrap();
         rustix::fs::flock(&lock, rustix::fs::FlockOperation::LockExclusive).unwrap();
@@ -44,7 +41,7 @@ fn file(limit: &str) -> String {
     format!("/proc/sys/fs/protected_{limit}")
 }
 
-/// Restores the former settings.
+/// Restores the previous settings on drop.
 pub struct Set {
     before: [String; 4],
     _lock: File,

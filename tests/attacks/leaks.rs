@@ -1,4 +1,4 @@
-//! Leaks: files of root's that a stranger's server names, so that root reads them and shows their
+//! An attacker's server names files that only root can read. Root's walwise must not print their
 //! contents.
 
 use std::fs;
@@ -10,7 +10,7 @@ use super::fakes::{Fake, Fakes, mariadb_data, postgres_data};
 use super::ground::{Ground, SECRET, link, put};
 use super::root::{self, VARIABLE};
 
-/// Every command that shows what was read.
+/// Every command that prints something read from the host.
 const OUTPUTS: [&[&str]; 6] = [
     &["check", "--no-probe"],
     &["check", "--no-probe", "-v", "--format", "json"],
@@ -20,17 +20,16 @@ const OUTPUTS: [&[&str]; 6] = [
     &["capture", "--no-mask"],
 ];
 
-/// The number of servers running at once: more of one stranger's need not be examined.
+/// Number of fake servers at once: walwise may skip further servers of one user.
 const AT_ONCE: usize = 8;
 
-/// A server to be started.
 struct Server {
     program: &'static str,
     data: PathBuf,
     arguments: Vec<String>,
 }
 
-/// Places where a stranger can name a file of root's, each with the file's name.
+/// Attempts to make walwise print a secret; each secret is a unique word.
 struct Leads {
     ground: Ground,
     fakes: Fakes,
@@ -50,7 +49,7 @@ impl Leads {
         }
     }
 
-    /// A file in the vault with a word of its own, in whatever syntax somebody may read it.
+    /// Creates a file in the vault whose unique word appears in every syntax that walwise parses.
     fn secret(&mut self, lead: &str) -> PathBuf {
         let word = format!("{SECRET}n{}n", self.words.len());
         let text = format!(
@@ -64,7 +63,8 @@ impl Leads {
         self.ground.hide(&name, &text)
     }
 
-    /// A link in the vault whose target is a word of its own: only root may know where it leads.
+    /// Creates a link in the vault whose target contains a unique word: only root may learn the
+    /// target.
     fn secret_link(&mut self, lead: &str) -> PathBuf {
         let word = format!("{SECRET}n{}n", self.words.len());
         let to = self.ground.shared(&word, 0o755);
@@ -77,7 +77,7 @@ impl Leads {
         at
     }
 
-    /// A directory in the vault whose file has a name of its own.
+    /// Creates a directory in the vault with a file whose name contains a unique word.
     fn secret_directory(&mut self, lead: &str) -> PathBuf {
         let word = format!("{SECRET}n{}n", self.words.len());
         let directory = self
@@ -134,7 +134,7 @@ impl Leads {
         }
     }
 
-    /// Runs every output, and reports the words that it contains.
+    /// Runs every command and reports the secret words in the output.
     fn all(&self, attempts: &mut Attempts) {
         let shadow = fs::read_to_string("/etc/shadow").unwrap();
         let shadow: Vec<String> = shadow
@@ -148,7 +148,7 @@ impl Leads {
                 let ended = root::end(&mut root::walwise(arguments));
                 said += &ended.said();
                 late |= ended.late;
-                // A new process has another number.
+                // A restarted server has another pid.
                 for (server, _) in some.iter().zip(running) {
                     let pid = server.data.join("postmaster.pid");
                     if pid.is_file() && !pid.is_symlink() {
@@ -179,8 +179,8 @@ impl Leads {
     }
 }
 
-/// A process that calls itself PostgreSQL has links to root's files where a server has its own. The
-/// stranger wants any word of theirs in a report or a capture.
+/// A process that looks like PostgreSQL has links to root's files where a server keeps its own. The
+/// attacker wants a word of those files in a report or a capture.
 #[test]
 #[ignore = "needs root: it attacks as another user"]
 fn root_s_files_in_the_place_of_a_postgresql_s() {
@@ -273,7 +273,7 @@ fn root_s_files_in_the_place_of_a_postgresql_s() {
     attempts.end();
 }
 
-/// The same by a process that calls itself MariaDB.
+/// A process that looks like MariaDB has such links in its option files and directory.
 #[test]
 #[ignore = "needs root: it attacks as another user"]
 fn root_s_files_in_the_place_of_a_mariadb_s() {

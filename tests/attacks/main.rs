@@ -1,9 +1,8 @@
-//! Attacks on a walwise that root runs, by strangers who have an account on the machine and nothing
-//! else.
+//! Attacks by users with an unprivileged account on a walwise that root runs.
 //!
-//! Each test states the stranger's goal and counts his gains; there must be none. The tests use the
-//! program only from outside. They need root, which plays both sides: it runs walwise as cron
-//! would, and everything else as another user. `tests/attacks/run` shows the counts.
+//! Each test states the attacker's goal and counts the gains, which must be none. The tests use
+//! walwise only as a program. All need root, because they run walwise as cron would and everything
+//! else as another user. `tests/attacks/run` prints the counts.
 #![allow(
     clippy::unwrap_used,
     clippy::expect_used,

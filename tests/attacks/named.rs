@@ -1,5 +1,5 @@
-//! What root names on its command line, and a stranger made: pipes that are silent, sockets and
-//! devices. Also the reports that root keeps at once.
+//! Root names an attacker's pipe, socket or device on the command line, or saves several reports at
+//! once.
 
 use std::fs;
 use std::io::Write as _;
@@ -11,13 +11,13 @@ use super::attempts::Attempts;
 use super::ground::{Ground, damage, fifo, give, link};
 use super::root::{self, Ended, Run};
 
-/// A capture to look at, so that it takes no time.
+/// A capture, so that walwise needs no time to read the host.
 const HOST: &str = concat!(
     env!("CARGO_MANIFEST_DIR"),
     "/tests/hosts/docker-volume.host"
 );
 
-/// The commands that read what is named, with `THEIRS` for it.
+/// Arguments of commands that read a file; `THEIRS` stands for the file's path.
 const COMMANDS: [&[&str]; 10] = [
     &["show", "THEIRS"],
     &["--host", "THEIRS"],
@@ -44,7 +44,7 @@ fn with_theirs(words: &[&str], theirs: &Path) -> Vec<String> {
         .collect()
 }
 
-/// The gains of a run that should end with one sentence.
+/// Reports anything except an end with an error of one line.
 fn gains(ended: &Ended) -> Vec<String> {
     let mut gains: Vec<String> = ended.hang().into_iter().collect();
     let says = String::from_utf8_lossy(&ended.err);
@@ -57,7 +57,7 @@ fn gains(ended: &Ended) -> Vec<String> {
     gains
 }
 
-/// The stranger wants root's job never to end, or a device of root's opened, which has effects.
+/// The attacker wants root's command never to end, or a device opened whose opening has effects.
 #[test]
 #[ignore = "needs root: it attacks as another user"]
 fn what_is_named_ends() {
@@ -72,7 +72,8 @@ fn what_is_named_ends() {
     let listener = UnixListener::bind(at("socket")).unwrap();
     give(&at("socket"));
     link(&terminal, &at("device"));
-    // Open for both, so that it has a writer, who writes once and no more.
+    // Opened for reading and writing, so that the pipe has a writer, which writes once and then
+    // stays silent.
     let mut stalled = fs::OpenOptions::new()
         .read(true)
         .write(true)
@@ -108,11 +109,11 @@ fn what_is_named_ends() {
     attempts.end();
 }
 
-/// The number of reports that are kept at once.
+/// Reports that are saved at once.
 const SAVES: usize = 15;
 
-/// Root keeps reports at once, with the environment of a stranger, who has a link to root's
-/// directory and pipes there. He wants one of them lost, his to read, or written elsewhere.
+/// Root saves several reports at once, with an attacker's environment, which names pipes and a link
+/// to root's directory. The attacker wants a report lost, readable, or written elsewhere.
 #[test]
 #[ignore = "needs root: it attacks as another user"]
 fn what_is_called_kept_is_kept() {

@@ -1,5 +1,5 @@
-//! Names, arguments and environments with control characters: nothing that controls a terminal and
-//! no forged line may be printed.
+//! Control characters in names, arguments and environments. walwise must print no sequence that
+//! controls a terminal, and no forged line.
 
 use std::ffi::{OsStr, OsString};
 use std::fs;
@@ -23,7 +23,7 @@ const TREACHEROUS: [&[u8]; 7] = [
     b"\xff\xfe\xc0\x80",
 ];
 
-/// Every output beside the forms of a report.
+/// Commands that print something other than a report.
 const OUTPUTS: [&[&str]; 5] = [
     &["facts"],
     &["facts", "--format", "json"],
@@ -32,7 +32,7 @@ const OUTPUTS: [&[&str]; 5] = [
     &["explain"],
 ];
 
-/// The control sequences and forged lines in a text.
+/// Lists control sequences and forged lines in an output.
 pub fn treachery(said: &[u8]) -> Vec<String> {
     let text = String::from_utf8_lossy(said);
     let mut gains = Vec::new();
@@ -56,8 +56,9 @@ pub fn treachery(said: &[u8]) -> Vec<String> {
     gains
 }
 
-/// The stranger's servers have such names, arguments, environments, directories and files, and
-/// answer so. He wants root's terminal to obey, or a line of his in a file that root makes.
+/// Hostile sequences stand in names, arguments, environments and files of the attacker's servers,
+/// and in their answers. The attacker wants root's terminal to obey, or to add a line to a file of
+/// root's.
 #[test]
 #[ignore = "needs root: it attacks as another user"]
 fn nothing_treacherous_is_printed() {
@@ -74,7 +75,7 @@ fn nothing_treacherous_is_printed() {
             name.push(tail);
             name
         };
-        // A directory, and every value.
+        // The sequence stands in the directory's name and in every value.
         let data = ground.at("").join(named(&format!("pg{n}"), ""));
         fs::create_dir(&data).unwrap();
         postgres_data(&data);
@@ -117,7 +118,7 @@ fn nothing_treacherous_is_printed() {
             put(&data.join("postmaster.pid"), text.concat(), 0o600);
         }
         servers.push(fake);
-        // A program with such a directory, and such options.
+        // The sequence stands in the directory's name and in the options.
         let data = ground.at("").join(named(&format!("my{n}"), ""));
         mariadb_data(&data);
         put(
@@ -147,7 +148,8 @@ fn nothing_treacherous_is_printed() {
             .arg(named("--datadir=", ""));
         servers.push(fakes.start_through(command.current_dir(&data), "mariadbd"));
     }
-    // A name of at most 15 bytes, without a program of a known name behind it.
+    // Linux keeps only 15 bytes of a process name. These processes run no program with a known
+    // name.
     for evil in TREACHEROUS {
         let name = OsStr::from_bytes(&evil[..evil.len().min(12)]);
         let own = ground.theirs("named").join(name);
@@ -155,7 +157,7 @@ fn nothing_treacherous_is_printed() {
             servers.push(fakes.start(as_uid(UID, &own).args(["-D", "/none"])));
         }
     }
-    // A server that answers so.
+    // The answers of the next server contain control characters.
     let data = ground.theirs("answers");
     postgres_data(&data);
     doing.push(Act::Listen(data.join(".s.PGSQL.5432"), Answer::Escapes).start(&ground, UID));

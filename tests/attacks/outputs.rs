@@ -1,5 +1,7 @@
-//! Files that root writes where others can write, too: an existing object must neither be written
-//! through nor lend the new file its mode, owner or name.
+//! Root writes files in directories where others can write.
+//!
+//! An existing object must neither be written through nor pass its mode, owner or name on to the
+//! new file.
 
 use std::collections::BTreeMap;
 use std::fs;
@@ -15,13 +17,13 @@ use super::kernel::Kernel;
 use super::root::{self, Ended};
 use super::stranger::UID;
 
-/// A capture to look at, so that it takes no time.
+/// A capture, so that walwise needs no time to read the host.
 const HOST: &str = concat!(
     env!("CARGO_MANIFEST_DIR"),
     "/tests/hosts/docker-volume.host"
 );
 
-/// A way to make root write a file.
+/// A command by which root writes a file.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Way {
     Json,
@@ -40,7 +42,6 @@ impl Way {
         Self::Record,
     ];
 
-    /// The name of the file.
     pub fn name(self) -> &'static str {
         match self {
             Self::Json | Self::Live => "rep.json",
@@ -50,7 +51,6 @@ impl Way {
         }
     }
 
-    /// Writes the file into a directory.
     pub fn write(self, ground: &Ground, directory: &Path) -> Ended {
         let file = directory.join(self.name()).display().to_string();
         let arguments: Vec<String> = match self {
@@ -86,8 +86,8 @@ impl Way {
         root::end(&mut root::walwise(arguments))
     }
 
-    /// Whether the file has its proper beginning and end; the program's own temporary files have
-    /// them, too.
+    /// True if the file has the proper beginning and end, which temporary files of walwise have as
+    /// well.
     fn is_whole(self, text: &str) -> bool {
         match self {
             Self::Json | Self::Live | Self::Record => {
@@ -99,7 +99,7 @@ impl Way {
     }
 }
 
-/// The logs of a drill: acknowledgements and survivors.
+/// Creates the logs of a drill: acknowledgements and survivors.
 fn drill(ground: &Ground) -> [PathBuf; 2] {
     let head = "walwise-drill 1 run=3ffa4d685e4b194f method=fdatasync segments=recycled when=2026-11-22T13:27:57Z directory=/srv/d";
     let of = |boot: &str, rest: &str| {
@@ -120,11 +120,11 @@ fn drill(ground: &Ground) -> [PathBuf; 2] {
     [told, survived]
 }
 
-/// A record of the drill's own stack, so that root adds to it.
+/// A record of the drill's own stack, to which root would add.
 pub const RECORD: &str =
     "{\"walwise_drills\":1,\"stack\":[\"stack host host.name=vm\"],\"cuts\":[]}\n";
 
-/// The object that the stranger has put in the place of root's file.
+/// An object that the attacker places where root's file should be.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Trap {
     Nothing,
@@ -200,7 +200,7 @@ impl Trap {
     }
 }
 
-/// Where it lies.
+/// The directory that root names, by owner and mode.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Place {
     Sticky,
@@ -223,7 +223,7 @@ impl Place {
         Self::ThroughTheirDirectory,
     ];
 
-    /// The directory as root names it.
+    /// Returns the path that root will name.
     fn make(self, ground: &Ground) -> PathBuf {
         match self {
             Self::Sticky => ground.shared("sticky", 0o1777),
@@ -240,7 +240,7 @@ impl Place {
                     .unwrap();
                 path
             }
-            // root's own directory, by a link that the stranger can point elsewhere at any time.
+            // Root's own directory, behind a link that the attacker can redirect at any time.
             Self::ThroughTheirLink => {
                 let at = ground.shared("sticky", 0o1777).join("reports");
                 link(&ground.shared("reports", 0o755), &at);
@@ -257,7 +257,7 @@ impl Place {
         }
     }
 
-    /// Whether nothing may be written there at all.
+    /// True if walwise must refuse to write there.
     fn is_refused(self) -> bool {
         match self {
             Self::Open
@@ -270,7 +270,7 @@ impl Place {
     }
 }
 
-/// The object of a name, links not followed.
+/// Identity of an object; symbolic links are not followed.
 #[derive(Clone, Debug, PartialEq, Eq)]
 struct Entry {
     inode: u64,
@@ -316,14 +316,15 @@ fn entries(directory: &Path) -> BTreeMap<PathBuf, Entry> {
     all
 }
 
-/// One attempt; returns its gains.
+/// Returns the attacker's gains.
 fn attempt(ground: &Ground, way: Way, directory: &Path, refused: bool) -> Vec<String> {
     let path = directory.join(way.name());
     drill(ground);
     let vault = ground.watch();
     let before = entries(ground.at("").as_path());
     let taken: Vec<u64> = before.values().map(|entry| entry.inode).collect();
-    // As the stranger does, who keeps what he made: no new file gets the number of one of these.
+    // Keeps every old object open, as an attacker would, so that no new file reuses its inode
+    // number.
     let look = OFlags::PATH | OFlags::NOFOLLOW | OFlags::CLOEXEC;
     let _held: Vec<_> = before
         .keys()
@@ -340,7 +341,6 @@ fn attempt(ground: &Ground, way: Way, directory: &Path, refused: bool) -> Vec<St
         }
         let shown = name.display();
         if !now.file || !way.is_whole(&String::from_utf8_lossy(&now.text)) {
-            // The manual is many files, none of which is like the others.
             gains.push(format!(
                 "{shown} is left behind, and no whole file: {:o}",
                 now.mode
@@ -379,7 +379,7 @@ fn attempt(ground: &Ground, way: Way, directory: &Path, refused: bool) -> Vec<St
     }
     let whole = path.is_file()
         && fs::read(&path).is_ok_and(|text| way.is_whole(&String::from_utf8_lossy(&text)));
-    // A report may contain findings, which is no failure.
+    // Exit codes 3 to 5 report findings and are not failures.
     let done = matches!(ended.code, Some(0 | 3..=5));
     if done && !whole {
         gains.push(format!(
@@ -390,7 +390,7 @@ fn attempt(ground: &Ground, way: Way, directory: &Path, refused: bool) -> Vec<St
     gains
 }
 
-/// Runs every trap in every place.
+/// Tries every trap in every place.
 fn all(attempts: &mut Attempts, way: Way, kernels: &[Kernel], places: &[Place], traps: &[Trap]) {
     for &kernel in kernels {
         let _set = kernel.set();
@@ -399,7 +399,7 @@ fn all(attempts: &mut Attempts, way: Way, kernels: &[Kernel], places: &[Place], 
                 let ground = Ground::new();
                 let directory = place.make(&ground);
                 trap.lay(&ground, &directory.join(way.name()));
-                // A script in somebody's own directory is his to edit.
+                // A user may edit scripts in a directory of their own.
                 let refused = place.is_refused() || place == Place::Theirs && way == Way::Script;
                 let gains = attempt(&ground, way, &directory, refused);
                 attempts.made(
@@ -411,8 +411,8 @@ fn all(attempts: &mut Attempts, way: Way, kernels: &[Kernel], places: &[Place], 
     }
 }
 
-/// In root's own directory each way does write, completely and for root alone; without that the
-/// tests below would prove nothing.
+/// In root's own directory, every command must write a complete file that only root can change.
+/// Otherwise the tests below would prove nothing.
 #[test]
 #[ignore = "needs root: it attacks as another user"]
 fn in_root_s_own_directory_it_is_written() {
@@ -430,9 +430,9 @@ fn in_root_s_own_directory_it_is_written() {
     }
 }
 
-/// The stranger makes the record of drills before root does, in every kind of directory and by
-/// every kind of file. He wants root's bytes in a file that he can write, a setuid file of root's,
-/// or a file of root's overwritten.
+/// Before root does, the attacker creates the record of drills: in every kind of directory, as
+/// every kind of file. The attacker wants root to write into a writable file, create a setuid file,
+/// or overwrite a file of root's.
 #[test]
 #[ignore = "needs root: it attacks as another user"]
 fn what_lies_there_is_neither_written_nor_followed() {
@@ -447,11 +447,11 @@ fn what_lies_there_is_neither_written_nor_followed() {
     attempts.end();
 }
 
-/// A cut that never was, in a record.
+/// A record's entry for a power cut that never happened.
 const CUT: &str = r#"{"run":"00000000000000aa","method":"fdatasync","segments":"recycled","begun":"2026-11-01T00:00:00Z","read":"2026-11-20T00:00:00Z","acknowledged":100000,"examined":100000,"lost":0}"#;
 
-/// The stranger begins the record with cuts that never were. He wants them continued as root's own,
-/// which `check --drill` would believe.
+/// The attacker starts the record with invented power cuts. The attacker wants root to continue
+/// that record, because `check --drill` would then trust the cuts.
 #[test]
 #[ignore = "needs root: it attacks as another user"]
 fn a_record_that_a_stranger_began_is_not_continued() {
@@ -474,7 +474,7 @@ fn a_record_that_a_stranger_began_is_not_continued() {
     attempts.end();
 }
 
-/// The same for reports, scripts and captures.
+/// The attacker places objects where reports, scripts and captures are written.
 #[test]
 #[ignore = "needs root: it attacks as another user"]
 fn reports_scripts_and_captures_are_root_s() {
@@ -507,7 +507,7 @@ fn reports_scripts_and_captures_are_root_s() {
     attempts.end();
 }
 
-/// The stranger makes the names that drafts might have, so that root cannot write at all.
+/// The attacker occupies the names of temporary files, so that root could not write at all.
 #[test]
 #[ignore = "needs root: it attacks as another user"]
 fn nobody_blocks_an_output() {
@@ -545,8 +545,8 @@ fn nobody_blocks_an_output() {
     attempts.end();
 }
 
-/// sudo keeps another user's environment: no file of root's is written into the state directory
-/// that it names.
+/// sudo can keep another user's environment. No file of root's may be written into the state
+/// directory that such an environment names.
 #[test]
 #[ignore = "needs root: it attacks as another user"]
 fn a_kept_report_is_not_kept_where_the_environment_says() {
@@ -555,7 +555,7 @@ fn a_kept_report_is_not_kept_where_the_environment_says() {
     let theirs = ground.theirs("state");
     link(&ground.vault(), &theirs.join("walwise"));
     let vault = ground.watch();
-    // The machine's own files stay unchanged.
+    // Keeps the machine's real /var/lib unchanged.
     let cover =
         "mount --make-rprivate / && mount -t tmpfs -o mode=755 none /var/lib && exec \"$@\"";
     let mut command = root::cron("unshare");

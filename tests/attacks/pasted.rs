@@ -1,8 +1,8 @@
-//! Mount points with names that a shell would interpret, and every printed command about them,
-//! given to a shell.
+//! Mount points and directories whose names a shell would interpret. A shell runs every printed
+//! command that contains such a name.
 //!
-//! The shell runs as nobody in an empty directory, finds no program but `true` under every name,
-//! and leaves a file there if it was fooled.
+//! The shell runs as nobody in an empty directory, finds only stubs of all programs, and leaves a
+//! file if a name was interpreted.
 
 use std::collections::BTreeSet;
 use std::fs;
@@ -17,13 +17,13 @@ use super::ground::{Ground, put};
 use super::names::treachery;
 use super::root;
 use super::stranger::stranger;
-use super::support::loops::Loop;
+use super::support::loops::LoopDevice;
 use super::support::postgres::Cluster;
 
-/// The file that a fooled shell leaves.
+/// Name of the file that an interpreted name creates.
 const TRACE: &str = "TRACE";
 
-/// Names of mount points. None has a slash.
+/// Names of mount points; a name cannot contain a slash.
 const NAMES: [&str; 14] = [
     "$(:>TRACE)",
     "`:>TRACE`",
@@ -41,7 +41,7 @@ const NAMES: [&str; 14] = [
     "#~*?[$(:>TRACE)]{a,b}!",
 ];
 
-/// The first words of printed commands.
+/// First words of printed commands.
 const PROGRAMS: &[&str] = &[
     "walwise",
     "mount",
@@ -115,8 +115,8 @@ const PROGRAMS: &[&str] = &[
     "echo",
 ];
 
-/// Whether a text is a command to give to a shell, by its first word. "mount /srv" and "mysql in
-/// /srv" are names.
+/// True if the text starts with a program's name. Texts such as "mount /srv" and "mysql in /srv"
+/// are names of subjects.
 fn is_command(text: &str) -> bool {
     let first = text.split_whitespace().next().unwrap_or_default();
     PROGRAMS.contains(&first)
@@ -125,7 +125,7 @@ fn is_command(text: &str) -> bool {
             .any(|name| text.starts_with(name))
 }
 
-/// The commands in a document.
+/// Collects the commands of a document.
 fn commands(document: &str) -> BTreeSet<String> {
     let mut found = BTreeSet::new();
     let lines = document
@@ -143,7 +143,7 @@ fn commands(document: &str) -> BTreeSet<String> {
         if is_command(rest) {
             found.insert(rest.to_owned());
         }
-        // What the reader is told to have a shell print.
+        // A line for fstab contains a command substitution, which the reader's `echo` would run.
         if rest.contains("=$(blkid") {
             found.insert(format!("echo \"{rest}\""));
         }
@@ -152,7 +152,7 @@ fn commands(document: &str) -> BTreeSet<String> {
     found
 }
 
-/// Those between backquotes, in a sentence.
+/// Yields the commands between backquotes.
 fn spans(text: &str) -> impl Iterator<Item = String> {
     text.split('`')
         .skip(1)
@@ -161,7 +161,7 @@ fn spans(text: &str) -> impl Iterator<Item = String> {
         .map(str::to_owned)
 }
 
-/// Those in a report, where they have places of their own.
+/// Collects the commands in a JSON report.
 fn commands_in(value: &Value, key: &str, found: &mut BTreeSet<String>) {
     match value {
         Value::Object(map) => map
@@ -182,8 +182,7 @@ fn commands_in(value: &Value, key: &str, found: &mut BTreeSet<String>) {
     }
 }
 
-/// What a reader of a page sees, with code between backquotes as in other forms, and the report
-/// inside it.
+/// Converts an HTML page to text with code between backquotes, and returns the embedded report.
 fn seen(page: &str) -> (String, &str) {
     let (page, inside) = page
         .split_once("<script type=\"application/json\"")
@@ -212,7 +211,7 @@ fn seen(page: &str) -> (String, &str) {
     (text, inside)
 }
 
-/// A shell with nothing to run.
+/// A shell in which every program is a stub.
 struct Shell {
     stubs: PathBuf,
     place: PathBuf,
@@ -230,7 +229,7 @@ impl Shell {
         }
     }
 
-    /// Runs a text; whether it left a trace.
+    /// Runs the text and returns true if the text created the file.
     fn is_fooled(&self, text: &str) -> bool {
         let mut command = stranger("/bin/sh");
         command
@@ -244,7 +243,7 @@ impl Shell {
             .flatten()
             .map(|entry| entry.path())
             .collect();
-        // Whatever it made: by a redirection a file may have any name.
+        // A redirection may have created a file of any name.
         let fooled = left.iter().any(|path| path.ends_with(TRACE));
         for path in left {
             let _ = fs::remove_file(path);
@@ -253,7 +252,7 @@ impl Shell {
     }
 }
 
-/// The parts of a document that a shell interprets.
+/// Returns the parts of a document that the shell interpreted.
 fn obeyed(shell: &Shell, document: &str, json: bool) -> Vec<String> {
     if document.starts_with("<!DOCTYPE html>") {
         let (text, inside) = seen(document);
@@ -267,7 +266,7 @@ fn obeyed(shell: &Shell, document: &str, json: bool) -> Vec<String> {
         commands_in(&value, "", &mut found);
     }
     if document.starts_with("#!/bin/sh") {
-        // Run as an attentive reader would, and with every command pasted.
+        // Runs the script as after a review: with confirmation, and with stubs in PATH.
         let path = format!("PATH={}", shell.stubs.display());
         let ready = document.replace("PATH=/usr/sbin:/usr/bin:/sbin:/bin", &path);
         found.insert(ready.replace("I_HAVE_READ_THIS=no", "I_HAVE_READ_THIS=yes"));
@@ -286,7 +285,8 @@ fn obeyed(shell: &Shell, document: &str, json: bool) -> Vec<String> {
         .collect()
 }
 
-/// The shell sees what it should see, or nothing below would show anything.
+/// The shell must leave the file for an unquoted name; otherwise the tests below would prove
+/// nothing.
 #[test]
 #[ignore = "needs root: it runs commands as another user"]
 fn the_shell_leaves_a_trace_of_what_is_not_quoted() {
@@ -321,18 +321,18 @@ fn the_shell_leaves_a_trace_of_what_is_not_quoted() {
     assert_eq!(inside.trim(), "{}");
 }
 
-/// Mounts file systems at hostile points and asks about one, in a name space of its own.
+/// In a mount namespace, mounts file systems at hostile paths, then runs the remaining words.
 const COVERED: &str = "mount --make-rprivate / && mount --bind \"$1/fstab\" /etc/fstab && \
     mount --bind \"$1/units\" /etc/systemd/system && mount -o nobarrier,data=writeback \"$2\" \"$3\" && \
     mkdir -p \"$3/d\" && shift 3 && exec \"$@\"";
 
-/// A file system that needs advice is mounted at such a name, by fstab, by a unit or by nobody, and
-/// root asks about it. The stranger wants one printed command that runs his.
+/// A file system that needs advice is mounted at a hostile path, by fstab, a unit or by hand. The
+/// attacker wants one printed command to execute code from the path.
 #[test]
 #[ignore = "needs root and loop devices: it attacks as another user"]
 fn no_printed_command_obeys_a_mount_point() {
     let mut attempts = Attempts::at("hostile mount points in every printed command");
-    let disk = Loop::new(64);
+    let disk = LoopDevice::new(64);
     let forms = root::forms();
     disk.mkfs(&["mkfs.ext4", "-q"]);
     for (n, name) in NAMES.into_iter().enumerate() {
@@ -403,7 +403,8 @@ fn no_printed_command_obeys_a_mount_point() {
     attempts.end();
 }
 
-/// The stranger's servers have such directories, sockets and option files. He wants the same.
+/// Data directories, sockets and option files of the attacker's servers have hostile names. The
+/// attacker wants one printed command to execute code from a name.
 #[test]
 #[ignore = "needs root: it attacks as another user"]
 fn no_printed_command_obeys_a_data_directory() {
@@ -433,15 +434,15 @@ fn no_printed_command_obeys_a_data_directory() {
         put(&file, text, 0o644);
         servers.push(fakes.mariadb(&data, &[&format!("--defaults-file={}", file.display())]));
     }
-    // Commands name a socket only where a server answers at it.
+    // A command names a socket only if a server answers there.
     let mut cluster = Cluster::new();
     let place = ground.at("").join(NAMES[0]);
     fs::create_dir(&place).unwrap();
-    cluster.give(&place);
+    cluster.chown_to_server(&place);
     cluster.arguments = format!("-k '{}'", place.display());
     cluster.start();
     for form in root::forms() {
-        // The whole report has every command; the short one a part of them.
+        // Only the verbose text report contains every command.
         let whole: &[&str] = if form == "text" { &["-v"] } else { &[] };
         let ended =
             root::end(root::walwise(["check", "--no-probe", "--format", &form]).args(whole));

@@ -1,21 +1,21 @@
-//! The kernel's activity caused by looking: a stranger's dirty pages must not be written because
-//! root looks around, and nothing is opened for writing.
+//! Checks that reading a host causes no writes: dirty pages of other users stay in memory, and
+//! nothing is opened for writing.
 
 use super::attempts::Attempts;
 use super::root;
-use super::support::loops::{ext4, xfs};
+use super::support::loops::{mount_ext4, mount_xfs};
 
-/// Calls that write to a file system or a device, or cause a write.
+/// System calls that write to a file system or a device, or cause a write.
 const CALLS: &str = "fsync,fdatasync,sync,syncfs,sync_file_range,ioctl,msync,write,pwrite64,open,openat,openat2,creat,execve";
 
 /// Ioctls that write or cause a write; BLKFLSBUF makes a mounted XFS sync.
 const HARMFUL: [&str; 4] = ["BLKFLSBUF", "BLKRRPART", "FIFREEZE", "BLKDISCARD"];
 
-/// The calls of a trace that do more than look.
+/// Returns the calls that write or cause a write.
 fn writes(trace: &[String]) -> Vec<String> {
     let mut found = Vec::new();
     for line in trace {
-        // A file for each process: no number stands before the call.
+        // `strace -ff` writes one file per process, so no pid precedes a call.
         let call = line.as_str();
         let name = call.split('(').next().unwrap_or_default();
         let harmful = match name {
@@ -41,7 +41,7 @@ fn writes(trace: &[String]) -> Vec<String> {
     found
 }
 
-/// Root looks at mounted file systems with dirty pages. Their owner wants nothing, and must not
+/// Root checks mounted file systems with dirty pages. The owner of those pages must not have to
 /// wait.
 #[test]
 #[ignore = "needs root and loop devices"]
@@ -49,11 +49,11 @@ fn looking_makes_nobody_write() {
     let mut attempts = Attempts::at("looking at a mounted file system without writing to it");
     for name in ["ext4", "XFS"] {
         let mounted = if name == "ext4" {
-            ext4(&[], "")
+            mount_ext4(&[], "")
         } else {
-            xfs("")
+            mount_xfs("")
         };
-        let target = mounted.dir("data").display().to_string();
+        let target = mounted.create_subdirectory("data").display().to_string();
         for arguments in [
             &["check", "--no-probe", &target][..],
             &["facts", "--target", &target],
@@ -68,7 +68,7 @@ fn looking_makes_nobody_write() {
     attempts.end();
 }
 
-/// Root looks at everything there is on this machine.
+/// Root checks the whole machine.
 #[test]
 #[ignore = "needs root"]
 fn a_whole_look_leaves_nothing() {

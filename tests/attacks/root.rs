@@ -1,5 +1,4 @@
-//! walwise as root runs it from cron: its environment and directory, a deadline, its output and its
-//! opened files.
+//! Runs walwise as root's cron would, with a deadline, and records output, exit and opened files.
 
 use std::fs;
 use std::os::unix::process::{CommandExt as _, ExitStatusExt as _};
@@ -10,29 +9,27 @@ use std::time::{Duration, Instant};
 use nix::sys::signal::{Signal, killpg};
 use nix::unistd::Pid;
 
-/// A variable of root's, which nobody else may see.
+/// An environment variable of root's whose value no other user may see.
 pub const VARIABLE: &str = "Qx3rootvariable";
 
-/// A time limit far beyond any run on a working machine, in seconds. `WALWISE_PATIENCE` is for a
-/// version that is known to hang.
+/// Time limit in seconds, far beyond any run on a working machine. `WALWISE_PATIENCE` sets another
+/// limit, for a version that is known to hang.
 pub fn patience() -> u64 {
     std::env::var("WALWISE_PATIENCE").map_or(60, |seconds| seconds.parse().unwrap())
 }
 
-/// The program: the one built here, or the one that `WALWISE_PROGRAM` names, such as an installed
-/// one.
+/// `WALWISE_PROGRAM` can name another build, such as the installed one.
 pub fn program() -> String {
     std::env::var("WALWISE_PROGRAM").unwrap_or_else(|_| env!("CARGO_BIN_EXE_walwise").to_owned())
 }
 
-/// walwise with these arguments.
 pub fn walwise<A: AsRef<std::ffi::OsStr>>(arguments: impl IntoIterator<Item = A>) -> Command {
     let mut command = cron(&program());
     command.args(arguments);
     command
 }
 
-/// The forms of a report, as the program lists them.
+/// Reads the report formats from the error of an invalid `--format`.
 pub fn forms() -> Vec<String> {
     let said = end(&mut walwise(["check", "--format", "?"])).said();
     let list = said
@@ -48,7 +45,7 @@ pub fn forms() -> Vec<String> {
     forms
 }
 
-/// A look at the machine in each form, and these further commands.
+/// Returns the arguments of a check in each format, and the further commands.
 pub fn looks(further: &[&[&str]]) -> Vec<Vec<String>> {
     let owned = |words: &[&str]| {
         words
@@ -64,7 +61,7 @@ pub fn looks(further: &[&[&str]]) -> Vec<Vec<String>> {
         .collect()
 }
 
-/// Any program as cron starts root's.
+/// Prepares a program with the environment and directory that cron gives to root.
 pub fn cron(program: &str) -> Command {
     let mut command = Command::new(program);
     command
@@ -83,40 +80,35 @@ pub fn cron(program: &str) -> Command {
     command
 }
 
-/// The result of a run.
 #[derive(Debug)]
 pub struct Ended {
-    /// The exit code, if it ended by itself.
+    /// `None` if a signal ended the process.
     pub code: Option<i32>,
-    /// Whether it was killed at the deadline.
+    /// True if the process was killed at the deadline.
     pub late: bool,
-    /// The signal that ended it.
     pub signal: Option<i32>,
-    /// Standard output.
     pub out: Vec<u8>,
-    /// Standard error.
     pub err: Vec<u8>,
 }
 
 impl Ended {
-    /// All of its output.
+    /// Standard output and standard error, joined.
     pub fn said(&self) -> String {
         String::from_utf8_lossy(&[self.out.as_slice(), self.err.as_slice()].concat()).into_owned()
     }
 
-    /// Standard output as JSON.
     pub fn json(&self) -> serde_json::Value {
         serde_json::from_slice(&self.out)
             .unwrap_or_else(|e| panic!("no JSON ({e}): {}", self.said()))
     }
 
-    /// A sentence if root had to wait for ever.
+    /// Returns a sentence if root would have waited forever.
     pub fn hang(&self) -> Option<String> {
         self.late.then(|| "root hangs".to_owned())
     }
 }
 
-/// A command that runs, with all its children a group of its own. It is killed when it is dropped.
+/// A running command in a process group of its own; the whole group is killed on drop.
 pub struct Run {
     child: Child,
     started: Instant,
@@ -124,7 +116,6 @@ pub struct Run {
 }
 
 impl Run {
-    /// Starts it.
     pub fn start(command: &mut Command) -> Self {
         let outputs = tempfile::tempdir().unwrap();
         let file = |name| Stdio::from(fs::File::create(outputs.path().join(name)).unwrap());
@@ -140,23 +131,20 @@ impl Run {
         }
     }
 
-    /// Its process id.
     pub fn pid(&self) -> Pid {
         Pid::from_raw(self.child.id().try_into().unwrap())
     }
 
-    /// Whether it still runs.
     pub fn runs(&mut self) -> bool {
         self.child.try_wait().unwrap().is_none()
     }
 
-    /// Its output so far.
+    /// Standard output so far.
     pub fn printed(&self) -> String {
         fs::read_to_string(self.outputs.path().join("out")).unwrap_or_default()
     }
 
-    /// Waits for its end, at most until so many seconds after its start; `meanwhile` is done again
-    /// and again.
+    /// Waits at most until `seconds` after the start, and calls `meanwhile` repeatedly.
     pub fn end(mut self, seconds: u64, mut meanwhile: impl FnMut(&Self)) -> Ended {
         let deadline = self.started + Duration::from_secs(seconds);
         let mut late = false;
@@ -170,7 +158,7 @@ impl Run {
                 break None;
             }
             meanwhile(&self);
-            // Leaves the processor to the process that is waited for.
+            // Leaves the processor to the process under test.
             std::thread::sleep(Duration::from_millis(1));
         };
         let read = |name| fs::read(self.outputs.path().join(name)).unwrap();
@@ -186,26 +174,25 @@ impl Run {
 
 impl Drop for Run {
     fn drop(&mut self) {
-        // After the leader was waited for, the group is empty or holds only processes that must not
-        // remain.
+        // After the leader was waited for, the group contains only processes that must not remain.
         let _ = killpg(self.pid(), Signal::SIGKILL);
-        // What is stuck in a system call is not waited for.
+        // A process stuck in a system call is not waited for.
         let _ = self.child.try_wait();
     }
 }
 
-/// Runs a command to its end, or to a deadline that only a hanging command reaches.
+/// Runs to the end, or to a deadline that only a hanging command reaches.
 pub fn end(command: &mut Command) -> Ended {
     Run::start(command).end(patience(), |_| ())
 }
 
-/// The system calls of walwise: the lines of strace that contain one of these words.
+/// Runs walwise under strace and returns the lines of the named system calls.
 pub fn traced(calls: &str, arguments: &[&str]) -> (Ended, Vec<String>) {
     let place = tempfile::tempdir().unwrap();
     let trace = place.path().join("trace");
     let mut command = cron("strace");
     command.args([
-        // A file for each process, or calls of several would be torn apart.
+        // One file per process keeps calls of several processes apart.
         "-ff",
         "-qq",
         "-y",
@@ -228,8 +215,7 @@ pub fn traced(calls: &str, arguments: &[&str]) -> (Ended, Vec<String>) {
     (ended, text.lines().map(str::to_owned).collect())
 }
 
-/// Of a trace of opens, those that opened an object of this name for more than looking at its
-/// place.
+/// From a trace of opens, returns those that opened an object of this name without O_PATH.
 pub fn opened(trace: &[String], what: &Path) -> Vec<String> {
     let shown = format!("<{}", what.display());
     let really = |line: &&String| {

@@ -1,4 +1,4 @@
-//! The scratch directory of a probe, in a directory where a stranger can write, too.
+//! Scratch directory of a probe, inside a directory where an attacker can write.
 
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -24,7 +24,7 @@ fn probe(directory: &Path) -> std::process::Command {
     ])
 }
 
-/// The probe's files below a directory.
+/// Lists the probe's files below a directory.
 fn left(directory: &Path) -> Vec<PathBuf> {
     let mut found = Vec::new();
     for path in fs::read_dir(directory)
@@ -44,9 +44,9 @@ fn left(directory: &Path) -> Vec<PathBuf> {
     found
 }
 
-/// The stranger reads the command lines of all processes for the name that the scratch directory
-/// will have, and makes it first. He wants the probe refused, or root's files in a directory of
-/// his.
+/// The attacker searches all command lines for the name of the future scratch directory and creates
+/// that directory first. The attacker wants the probe refused, or root's files in a directory of
+/// the attacker's.
 #[test]
 #[ignore = "needs root: it attacks as another user"]
 fn its_name_is_nobody_s_to_know() {
@@ -74,7 +74,7 @@ fn its_name_is_nobody_s_to_know() {
             break;
         }
     }
-    // Whoever looks at the right moment.
+    // A trace of every execve shows whatever an attacker could read at the right moment.
     let ground = Ground::new();
     let directory = ground.shared("own", 0o755);
     let arguments = [
@@ -93,8 +93,9 @@ fn its_name_is_nobody_s_to_know() {
     attempts.end();
 }
 
-/// The stranger moves the scratch directory elsewhere while a probe uses it, with a link to root's
-/// directory in its place or nothing. He wants root's file to stay, or something of root's removed.
+/// The attacker moves the scratch directory away during a probe, and puts a link to root's
+/// directory or nothing in its place. The attacker wants root's file to stay, or something of
+/// root's removed.
 #[test]
 #[ignore = "needs root: it attacks as another user"]
 fn moved_away_it_is_cleared_or_said() {
@@ -103,11 +104,12 @@ fn moved_away_it_is_cleared_or_said() {
         let ground = Ground::new();
         let theirs = ground.theirs("theirs");
         let elsewhere = ground.theirs("elsewhere");
-        // What somebody removes who follows the link.
+        // Cleaning up through the link would remove this file.
         ground.hide("walwise-precious", "");
         let vault = ground.watch();
         let mut run = Run::start(&mut probe(&theirs));
-        // As the stranger, but with root's quickness, so that it happens.
+        // The test moves the directory as root, because the attacker's own process would rarely be
+        // fast enough.
         let mut moved = false;
         while run.runs() && !moved {
             let found = left(&theirs).into_iter().find(|path| path.is_dir());
@@ -124,7 +126,7 @@ fn moved_away_it_is_cleared_or_said() {
             _ => {}
         }
         let ended = run.end(root::patience(), |_| ());
-        // What is killed leaves its watcher, who clears up.
+        // A killed probe leaves a watcher process, which cleans up.
         wait_for("the end of the watcher", || {
             watchers.iter().all(|pid| !is_alive(pid))
         });
@@ -149,8 +151,7 @@ fn is_alive(pid: &str) -> bool {
         .is_some_and(|(_, rest)| !rest.starts_with(['Z', 'X']))
 }
 
-/// An output that cannot be written is refused before anything is measured: nothing is made in the
-/// directory.
+/// An unwritable output is refused before the measurement, and nothing is created in the directory.
 #[test]
 #[ignore = "needs root"]
 fn an_output_that_cannot_be_is_refused_before_it_measures() {
@@ -196,9 +197,9 @@ fn an_output_that_cannot_be_is_refused_before_it_measures() {
     attempts.end();
 }
 
-/// A probe and its watcher are killed in a directory of the stranger's, where he laid directories
-/// with such names. He wants root to be told of something else than what root left, or of a command
-/// that does something else.
+/// A probe and its watcher are killed in the attacker's directory, which contains directories with
+/// similar names. The attacker wants the report to name other objects than root left, or to print
+/// another command.
 #[test]
 #[ignore = "needs root: it attacks as another user"]
 fn what_a_killed_probe_left_is_told_and_nothing_else() {

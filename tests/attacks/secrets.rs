@@ -1,12 +1,12 @@
-//! The secrets in a masked capture: names and numbers in places that masks might overlook.
+//! A masked capture must not contain secrets, even in places that masks might overlook.
 
 use super::attempts::Attempts;
 use super::fakes::{Fakes, postgres_data};
 use super::ground::{Ground, put};
 use super::root;
-use super::support::loops::Loop;
+use super::support::loops::LoopDevice;
 
-/// Words that stand for a serial number, a host, a password.
+/// Stand for a serial number, a password, a host and an address.
 const WORDS: [&str; 4] = [
     "S3EVNX0M705",
     "hunter2hunter2",
@@ -14,14 +14,14 @@ const WORDS: [&str; 4] = [
     "2001:db8::77",
 ];
 
-/// A file system whose label holds a serial, a tmpfs and a mount whose source holds a secret, a
-/// unit, an option file. The reader of a masked capture wants them.
+/// Secrets stand in a label, in sources of mounts, in a unit and in an option file. The reader of
+/// the masked capture wants them.
 #[test]
 #[ignore = "needs root and loop devices"]
 fn a_masked_capture_holds_none_of_it() {
     let mut attempts = Attempts::at("secrets in labels, sources of mounts, options and settings");
     let ground = Ground::new();
-    let disk = Loop::new(64);
+    let disk = LoopDevice::new(64);
     disk.mkfs(&[
         "mkfs.ext4",
         "-q",
@@ -43,7 +43,7 @@ fn a_masked_capture_holds_none_of_it() {
         &data,
         &["-c", &format!("ssl_passphrase_command=echo {}", WORDS[1])],
     );
-    // Where nobody runs udev, only fstab says label and UUID.
+    // Without udev, only fstab contains labels and UUIDs.
     let fstab = ground.at("fstab");
     let line = |device: String| format!("{device} {} ext4 noauto 0 0\n", one.display());
     let lines = [

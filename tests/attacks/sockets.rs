@@ -1,5 +1,5 @@
-//! Sockets: a stranger must not make root connect to another user's socket, and his own may answer
-//! anything.
+//! An attacker's server names a socket. Root must not connect to another user's socket, and must
+//! survive any answer of the attacker's own.
 
 use std::collections::BTreeSet;
 use std::fs;
@@ -19,7 +19,7 @@ use super::support::postgres::Cluster;
 use super::support::run;
 use super::support::running::{children, wait_for};
 
-/// A socket of somebody's, in a directory of his own, that only he may connect to.
+/// Creates a socket in a private directory, so that only its owner may connect.
 fn private(ground: &Ground, owner: u32) -> UnixListener {
     let place = ground.shared("private", 0o700);
     let socket = place.join(".s.PGSQL.5432");
@@ -33,8 +33,8 @@ fn private(ground: &Ground, owner: u32) -> UnixListener {
     listener
 }
 
-/// The stranger's server says that its socket is one that he may not connect to: root's, or another
-/// user's. He wants root to connect there for him.
+/// The attacker's server names a socket to which the attacker may not connect: root's, or another
+/// user's. The attacker wants root to connect there.
 #[test]
 #[ignore = "needs root: it attacks as another user"]
 fn root_knocks_at_no_socket_for_a_stranger() {
@@ -108,9 +108,8 @@ fn root_knocks_at_no_socket_for_a_stranger() {
     attempts.end();
 }
 
-/// The stranger's server listens itself, and is silent, or never ends, or answers with control
-/// characters, or asks for root's files. He wants root to wait, to fill its memory, or to send him
-/// a file.
+/// The attacker's server stays silent, never ends its answer, sends control characters, or requests
+/// root's files. The attacker wants root to wait, to run out of memory, or to send a file.
 #[test]
 #[ignore = "needs root: it attacks as another user"]
 fn a_stranger_s_answers_do_no_harm() {
@@ -126,7 +125,8 @@ fn a_stranger_s_answers_do_no_harm() {
             } else {
                 mariadb_data(&data);
             }
-            // A PostgreSQL is asked under its user's name, so he has one.
+            // walwise connects to PostgreSQL under the name of the server's user, so that user
+            // needs an account.
             let uid: u32 = run("id", &["-u", "games"]).trim().parse().unwrap();
             run("chown", &["-R", "games", data.to_str().unwrap()]);
             let listens = Act::Listen(socket.clone(), answer).start(&ground, uid);
@@ -159,8 +159,8 @@ fn a_stranger_s_answers_do_no_harm() {
     attempts.end();
 }
 
-/// A PostgreSQL that is stopped for a moment is asked, and goes on later: its log says nothing of a
-/// client that went away in the middle.
+/// A PostgreSQL server is stopped while walwise queries the server, and continues later. The log
+/// must not mention a client that vanished in the middle.
 #[test]
 #[ignore = "needs root and a PostgreSQL"]
 fn a_postgresql_that_is_stopped_logs_nothing_fatal() {
@@ -169,7 +169,7 @@ fn a_postgresql_that_is_stopped_logs_nothing_fatal() {
     cluster.start();
     let pid = fs::read_to_string(cluster.data.join("postmaster.pid")).unwrap();
     let pid = Pid::from_raw(pid.lines().next().unwrap().parse().unwrap());
-    // While it started it may have refused whoever waited for it.
+    // While the server started, it may have refused waiting clients.
     let started = cluster.log().len();
     let before = children(pid);
     kill(pid, Signal::SIGSTOP).unwrap();
@@ -179,9 +179,9 @@ fn a_postgresql_that_is_stopped_logs_nothing_fatal() {
         cluster.data.to_str().unwrap(),
     ]));
     kill(pid, Signal::SIGCONT).unwrap();
-    // Connections are taken in their order, so that this one is behind ours, and whoever serves one
-    // logs until it ends. The server is not stopped before that: it would end the conversations of
-    // other walwises, and log it.
+    // The server takes connections in order, so this one comes after those of walwise, whose
+    // backends log until they end. Stopping the server earlier would end connections of concurrent
+    // walwise runs, and would log that.
     cluster.sql("SELECT 1");
     let served: BTreeSet<String> = children(pid).difference(&before).cloned().collect();
     wait_for("the end of all conversations so far", || {
@@ -204,7 +204,7 @@ fn a_postgresql_that_is_stopped_logs_nothing_fatal() {
     attempts.end();
 }
 
-/// A socket of the stranger's without a listener, a file in its place, an overlong name.
+/// Tries a socket without a listener, a file in its place, and an overlong name.
 #[test]
 #[ignore = "needs root: it attacks as another user"]
 fn what_is_no_socket_is_passed_over() {

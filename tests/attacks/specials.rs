@@ -1,6 +1,6 @@
-//! Objects that are no regular files: devices, fifos, sockets, and endless or huge files in the
-//! place of a server's. Opening a tape or a watchdog already has an effect; reading a fifo never
-//! ends.
+//! Devices, fifos, sockets, and endless or huge files in the place of a server's files.
+//!
+//! Opening a tape or a watchdog already has an effect, and reading a fifo may never end.
 
 use std::fs::File;
 use std::path::Path;
@@ -11,7 +11,7 @@ use super::ground::{Ground, fifo, give, link, put};
 use super::root;
 use super::stranger::{Act, UID};
 
-/// The files of a server that root examines.
+/// Files of a server that root reads.
 const READ: [&str; 8] = [
     "PG_VERSION",
     "postmaster.pid",
@@ -23,9 +23,9 @@ const READ: [&str; 8] = [
     "my.cnf",
 ];
 
-/// The stranger's servers have a terminal of root's, which stands for every device, or a fifo, an
-/// endless device, a huge file, one of the kernel's, or a directory where their files should be. He
-/// wants one opened that opening does something to, and root to wait or to read without end.
+/// The attacker's servers have special objects in place of their files: a fifo, an endless device,
+/// a kernel file, or a terminal, which stands for any device. The attacker wants a device opened,
+/// or root to read forever.
 #[test]
 #[ignore = "needs root: it attacks as another user"]
 fn what_is_no_file_is_not_opened() {
@@ -79,7 +79,7 @@ fn what_is_no_file_is_not_opened() {
                     File::create(&path).unwrap().set_len(8 << 30).unwrap();
                     give(&path);
                 }
-                // It has no size, and says more to root than to others.
+                // The file reports size 0, and shows more to root than to others.
                 "the kernel's" => link(Path::new("/proc/kallsyms"), &path),
                 "a directory" => {
                     let _ = std::fs::remove_file(&path);

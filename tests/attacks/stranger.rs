@@ -1,7 +1,7 @@
-//! The stranger, who has an account and nothing else, and his actions while root runs something.
+//! The attacker: an unprivileged account, and what it does while root runs something.
 //!
-//! This very program performs repeated actions under his uid: it executes itself to run [`acts`],
-//! whose arguments are in the environment. It is killed when its guard is dropped.
+//! The test program executes itself under the attacker's uid to run [`acts`], with arguments in the
+//! environment. The process is killed when its guard is dropped.
 
 use std::env;
 use std::fs;
@@ -18,22 +18,21 @@ use rustix::fs::{CWD, Mode, OFlags, RenameFlags, renameat_with};
 use super::ground::Ground;
 use crate::support::deadline::{ChildInTime as _, ChildLines, CommandInTime as _};
 
-/// The stranger's uid and gid, which belong to no account.
+/// Uid and gid of the attacker, which belong to no account.
 pub const UID: u32 = 4242;
 
-/// Another user, unrelated to the stranger.
+/// Uid of another user, unrelated to the attacker.
 pub const OTHER: u32 = 4343;
 
-/// Which act, and its arguments, a line each.
+/// Environment variable with the act and its arguments, one per line.
 const ACT: &str = "WALWISE_ACT";
 
-/// Any program as the stranger.
+/// Prepares a program to run as the attacker.
 pub fn stranger(program: impl AsRef<Path>) -> Command {
     as_uid(UID, program)
 }
 
-/// Any program as this user, without supplementary groups, which the standard library would keep
-/// from root.
+/// Drops supplementary groups; the standard library would keep those of root.
 pub fn as_uid(uid: u32, program: impl AsRef<Path>) -> Command {
     let mut command = Command::new(program.as_ref());
     command
@@ -48,39 +47,38 @@ pub fn as_uid(uid: u32, program: impl AsRef<Path>) -> Command {
     command
 }
 
-/// An action of the stranger's while root runs something.
+/// What the attacker does while root runs something.
 #[derive(Clone, Debug)]
 pub enum Act {
-    /// Exchanges two names, without end.
+    /// Exchanges two names again and again.
     Exchange(PathBuf, PathBuf),
-    /// Waits until a process opens a fifo, whatever its name is then, and creates a file as a sign.
+    /// Waits until a process opens the fifo at the first path, under any name, and then creates the
+    /// second file as proof.
     Await(PathBuf, PathBuf),
-    /// As soon as the first name is there, moves it to the second and puts a link to the third in
-    /// its place; again and again.
+    /// As soon as the first path exists, moves it to the second and puts a link to the third in its
+    /// place; repeats.
     Steal(PathBuf, PathBuf, PathBuf),
     /// Listens on a socket and gives this answer.
     Listen(PathBuf, Answer),
-    /// Looks through the command lines of all processes for a word; makes a directory of that name
-    /// in a directory and writes what was seen to a file.
+    /// Searches the command lines of all processes for a word, creates a directory of that name,
+    /// and writes the finding to the last file.
     Peek(String, PathBuf, PathBuf),
 }
 
-/// The answer of a socket.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Answer {
-    /// It takes connections and is silent.
+    /// Accepts connections and stays silent.
     Never,
-    /// It sends as much as is taken.
+    /// Sends without end.
     Flood,
-    /// A MySQL server that asks its client for /etc/shadow; what it is sent goes to the file
-    /// `SOCKET.got`.
+    /// Acts as a MySQL server that requests /etc/shadow from its client; received bytes go to the
+    /// file `SOCKET.got`.
     WantsFile,
-    /// A PostgreSQL server that answers with control characters.
+    /// Acts as a PostgreSQL server whose answers contain control characters.
     Escapes,
 }
 
 impl Answer {
-    /// All of them.
     pub const ALL: [Self; 4] = [Self::Never, Self::Flood, Self::WantsFile, Self::Escapes];
 }
 
@@ -121,12 +119,13 @@ impl Act {
         }
     }
 
-    /// Performs it, as this user, until the guard is dropped. Waits for its first visible effect.
+    /// Runs as this user until the guard is dropped. Returns after the first visible effect.
     pub fn start(&self, ground: &Ground, uid: u32) -> Doing {
         let program = ground.at("stranger");
         if !program.exists() {
-            // Where it was built nobody else may look. Copied by somebody else: a child that is
-            // started meanwhile would have the copy open for writing, and then nobody can run it.
+            // Other users cannot reach the build directory. A separate `cp` makes the copy, because
+            // a child of this process could hold the copy open for writing. The kernel would then
+            // refuse to execute the copy.
             let copied = Command::new("cp")
                 .arg(env::current_exe().unwrap())
                 .arg(&program)
@@ -142,7 +141,6 @@ impl Act {
             .stderr(Stdio::null())
             .spawn()
             .unwrap();
-        // It reports its beginning.
         let begins =
             ChildLines::from_child(&mut child).any(|line| line.ends_with(BEGUN.trim_end()));
         assert!(begins, "{self:?}");
@@ -150,10 +148,9 @@ impl Act {
     }
 }
 
-/// The report of an act's beginning.
+/// Line that reports the beginning of an act.
 const BEGUN: &str = "begun\n";
 
-/// A running act.
 pub struct Doing(Child);
 
 impl Drop for Doing {
@@ -162,7 +159,7 @@ impl Drop for Doing {
     }
 }
 
-/// The stranger's side; does nothing unless an act is requested.
+/// Does nothing unless the environment requests an act.
 #[test]
 #[ignore = "needs root: what strangers do while root runs something; started by the attacks"]
 fn acts() {
@@ -185,7 +182,7 @@ fn acts() {
             let held =
                 rustix::fs::open(&fifo, OFlags::PATH | OFlags::CLOEXEC, Mode::empty()).unwrap();
             begun();
-            // It is open for writing when somebody has it open for reading.
+            // Opening a fifo for writing returns once a reader has opened it.
             let it = format!("/proc/self/fd/{}", held.as_raw_fd());
             fs::OpenOptions::new().write(true).open(it).unwrap();
             fs::write(to, "opened").unwrap();
@@ -219,7 +216,7 @@ fn acts() {
     }
 }
 
-/// The file that appears once a client has connected to a listener's socket.
+/// Path of the file that appears once a client has connected to the socket.
 pub fn heard(socket: &Path) -> PathBuf {
     socket.with_extension("heard")
 }
@@ -238,7 +235,8 @@ fn reply(mut stream: UnixStream, answer: Answer, socket: &Path) {
             let _ = stream.write_all(&[b"E", &length[..], body.as_bytes()].concat());
         }
         Answer::WantsFile => {
-            // A greeting of protocol 10, welcome, and in answer to the query "send me your file".
+            // Greeting of protocol 10, then OK, then a request for the client's file in answer to
+            // its query.
             let greeting = b"\x0a10.11.6-MariaDB\0\x01\0\0\0abcdefgh\0\xff\xf7\x21\x02\0\xff\x81\x15\0\0\0\0\0\0\0\0\0\0abcdefghijkl\0mysql_native_password\0";
             let mut got = Vec::new();
             let mut heard = vec![0; 1 << 16];

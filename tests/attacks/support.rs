@@ -1,5 +1,4 @@
-//! Helpers that the attacks share with the integration tests: servers, loop devices, file systems
-//! that never answer.
+//! Helpers shared with the integration tests.
 
 #![allow(dead_code, reason = "each part is shared with other tests")]
 

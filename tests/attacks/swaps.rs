@@ -1,4 +1,4 @@
-//! Races: two names that the stranger swaps while root looks at them or writes to them.
+//! The attacker swaps two names while root reads or writes them.
 
 use super::attempts::{Attempts, race};
 use super::fakes::{Fakes, mariadb_data, postgres_data};
@@ -8,8 +8,8 @@ use super::outputs::{RECORD, Way};
 use super::root;
 use super::stranger::{Act, UID};
 
-/// The stranger exchanges the file that root writes with a link to root's file, so that what was
-/// looked at is not what is replaced. He wants the link followed.
+/// The attacker exchanges the file that root writes with a link to a file of root's, after root has
+/// checked the original. The attacker wants the link followed.
 #[test]
 #[ignore = "needs root: it attacks as another user"]
 fn a_file_exchanged_while_root_writes_it() {
@@ -31,8 +31,8 @@ fn a_file_exchanged_while_root_writes_it() {
     attempts.end();
 }
 
-/// The stranger exchanges the directory on the way for a link to root's. He wants a file of root's
-/// making in the vault.
+/// The attacker exchanges a directory on the path with a link to root's. The attacker wants root to
+/// create a file in the vault.
 #[test]
 #[ignore = "needs root: it attacks as another user"]
 fn a_directory_exchanged_while_root_writes_into_it() {
@@ -53,9 +53,8 @@ fn a_directory_exchanged_while_root_writes_into_it() {
     attempts.end();
 }
 
-/// The stranger exchanges a file that root reads with a link to something that must not be opened:
-/// a terminal of root's, as a tape or a watchdog would be, a fifo, root's own file. He wants it
-/// opened, or its text.
+/// The attacker exchanges a file that root reads with a link to a terminal of root's (for any
+/// device), a fifo, or root's own file. The attacker wants the target opened, or its contents.
 #[test]
 #[ignore = "needs root: it attacks as another user"]
 fn a_file_exchanged_while_root_reads_it() {
@@ -104,7 +103,8 @@ fn a_file_exchanged_while_root_reads_it() {
             }) {
                 let (ended, trace) =
                     root::traced("open,openat,openat2", &["facts", "--no-programs"]);
-                // A fifo has the names of both; it says itself that it was opened.
+                // The trace shows the fifo under both names, so a file that the attacker creates
+                // shows whether root opened the fifo.
                 let mut gains = if kind == "a fifo" {
                     Vec::new()
                 } else {
@@ -125,8 +125,8 @@ fn a_file_exchanged_while_root_reads_it() {
     attempts.end();
 }
 
-/// The stranger moves root's new directory away while a drill begins in his, and puts a link in its
-/// place. He wants the segment written into a directory of root's.
+/// While a drill begins in the attacker's directory, the attacker moves root's new directory away
+/// and puts a link in its place. The attacker wants the segment written into a directory of root's.
 #[test]
 #[ignore = "needs root: it attacks as another user"]
 fn a_directory_exchanged_when_a_drill_begins() {
@@ -141,8 +141,8 @@ fn a_directory_exchanged_when_a_drill_begins() {
             let directory = ground.theirs("theirs/drill");
             let vault = ground.watch();
             let act = if variant.starts_with("its own") {
-                // Another's directory can be renamed where it is, and not moved elsewhere: that
-                // changes its `..`.
+                // A user can rename another user's directory in place but cannot move it elsewhere,
+                // because that would change its `..`.
                 let stolen = directory.join("stolen");
                 Act::Steal(directory.join("walwise-drill"), stolen, ground.vault())
             } else {

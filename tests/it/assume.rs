@@ -1,5 +1,5 @@
-//! What if: assumed facts leave the report of the real machine unchanged, all their consequences
-//! are reported, and none of them opens advice that can lose data.
+//! Tests `--assume`: assumed facts leave the report of the real host unchanged, their consequences
+//! are reported, and none unlocks advice that can lose data.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::fs;
@@ -20,24 +20,26 @@ use walwise_sys::host::RecordedHost;
 use crate::support::deadline::CommandInTime as _;
 use crate::support::{recorded, stderr, stdout, walwise};
 
-fn host(name: &str) -> String {
-    recorded::file(name).to_str().unwrap().to_owned()
+fn recorded_host_path(name: &str) -> String {
+    recorded::recorded_host_file(name)
+        .to_str()
+        .unwrap()
+        .to_owned()
 }
 
-/// Every recorded host.
-fn hosts() -> Vec<String> {
-    recorded::files()
+fn all_recorded_hosts() -> Vec<String> {
+    recorded::recorded_host_files()
         .iter()
         .map(|file| file.to_str().unwrap().to_owned())
         .collect()
 }
 
-fn checked(arguments: &[&str]) -> (i32, Value) {
-    let (code, out) = printed(&[arguments, &["-v", "--format", "json"]].concat());
+fn check_json(arguments: &[&str]) -> (i32, Value) {
+    let (code, out) = check_text(&[arguments, &["-v", "--format", "json"]].concat());
     (code, serde_json::from_str(&out).unwrap())
 }
 
-fn printed(arguments: &[&str]) -> (i32, String) {
+fn check_text(arguments: &[&str]) -> (i32, String) {
     let output = walwise().arg("check").args(arguments).output_in_time();
     assert_eq!(stderr(&output), "", "{arguments:?}");
     (output.status.code().unwrap(), stdout(&output))
@@ -57,15 +59,15 @@ fn list(value: &Value) -> &[Value] {
     value.as_array().map(Vec::as_slice).unwrap_or_default()
 }
 
-/// The change of a fact in `what_if`.
-fn fact<'r>(what_if: &'r Value, subject: &str, name: &str) -> Option<&'r str> {
+/// The changed value of a fact in the `what_if` part of a report.
+fn assumed_fact_value<'r>(what_if: &'r Value, subject: &str, name: &str) -> Option<&'r str> {
     let change = list(&what_if["difference"]["facts"])
         .iter()
         .find(|c| c["subject"] == subject && c["fact"] == name)?;
     change["now"]["value"].as_str()
 }
 
-fn finding<'r>(what_if: &'r Value, rule: &str) -> Option<&'r str> {
+fn finding_change<'r>(what_if: &'r Value, rule: &str) -> Option<&'r str> {
     list(&what_if["difference"]["findings"])
         .iter()
         .find(|f| f["rule"] == rule)?["class"]
@@ -80,7 +82,7 @@ fn the_report_of_the_real_machine_stays_as_it_is() {
         "megaraid-healthy",
         "ext4-nobarrier",
     ] {
-        let host = host(name);
+        let host = recorded_host_path(name);
         for fail_on in [&[][..], &["--fail-on", "warning", "--fail-on-undecided"]] {
             let plain = [&["--host", host.as_str()][..], fail_on].concat();
             let supposed = [
@@ -88,7 +90,7 @@ fn the_report_of_the_real_machine_stays_as_it_is() {
                 &["--assume", "kernel.release=3.10.0-514.el7.x86_64"],
             ]
             .concat();
-            let ((code, mut real), (same, mut told)) = (checked(&plain), checked(&supposed));
+            let ((code, mut real), (same, mut told)) = (check_json(&plain), check_json(&supposed));
             assert_eq!(code, same, "{host}");
             assert!(
                 told["what_if"].is_object() && real["what_if"].is_null(),
@@ -106,7 +108,7 @@ fn the_report_of_the_real_machine_stays_as_it_is() {
 
 #[test]
 fn exports_are_of_the_real_machine() {
-    let host = host("el8-xfs-nobarrier");
+    let host = recorded_host_path("el8-xfs-nobarrier");
     for format in ["script", "conf"] {
         let plain = ["/data", "--host", &host, "--format", format];
         let supposed = [
@@ -126,8 +128,8 @@ fn exports_are_of_the_real_machine() {
                 .join("\n")
         };
         assert_eq!(
-            without_date(printed(&plain).1),
-            without_date(printed(&supposed).1),
+            without_date(check_text(&plain).1),
+            without_date(check_text(&supposed).1),
             "{format}"
         );
     }
@@ -135,8 +137,8 @@ fn exports_are_of_the_real_machine() {
 
 #[test]
 fn what_follows_from_a_kernel_follows() {
-    let host = host("el8-xfs-nobarrier");
-    let (code, report) = checked(&["--host", &host, "--assume", "kernel.release=6.1.5"]);
+    let host = recorded_host_path("el8-xfs-nobarrier");
+    let (code, report) = check_json(&["--host", &host, "--assume", "kernel.release=6.1.5"]);
     let what_if = &report["what_if"];
     assert_eq!(
         code, 3,
@@ -146,14 +148,26 @@ fn what_follows_from_a_kernel_follows() {
         what_if["assumed"][0]["really"]["value"],
         "4.18.0-553.el8_10.x86_64"
     );
-    assert_eq!(fact(what_if, "host", "kernel.version"), Some("6.1.5"));
-    assert_eq!(fact(what_if, "host", "kernel.vendor"), Some("mainline"));
-    // Kernel 4.14 ignores what 4.18 of Red Hat 8 refuses.
-    let (_, report) = checked(&["--host", &host, "--assume", "kernel.release=4.14.200"]);
+    assert_eq!(
+        assumed_fact_value(what_if, "host", "kernel.version"),
+        Some("6.1.5")
+    );
+    assert_eq!(
+        assumed_fact_value(what_if, "host", "kernel.vendor"),
+        Some("mainline")
+    );
+    // Linux 4.14 ignores an option that the 4.18 of RHEL 8 refuses.
+    let (_, report) = check_json(&["--host", &host, "--assume", "kernel.release=4.14.200"]);
     let what_if = &report["what_if"];
-    assert_eq!(finding(what_if, "boot.refused-option"), Some("fixed"));
-    assert_eq!(finding(what_if, "boot.ineffective-option"), Some("new"));
-    let (_, page) = printed(&["--host", &host, "--assume", "kernel.release=4.14.200"]);
+    assert_eq!(
+        finding_change(what_if, "boot.refused-option"),
+        Some("fixed")
+    );
+    assert_eq!(
+        finding_change(what_if, "boot.ineffective-option"),
+        Some("new")
+    );
+    let (_, page) = check_text(&["--host", &host, "--assume", "kernel.release=4.14.200"]);
     let page = page.split_whitespace().collect::<Vec<_>>().join(" ");
     for says in [
         "What if",
@@ -165,8 +179,8 @@ fn what_follows_from_a_kernel_follows() {
     }
 }
 
-/// A fact of a collector is concluded again from one that an earlier collector would have read. The
-/// manual's example of a drive with power-loss protection works on a drive with a volatile cache.
+/// Derived facts are recomputed from an assumed one. The manual's example, an assumed drive with
+/// power-loss protection, works on a host whose drive has a volatile cache.
 #[test]
 fn another_disk_can_be_assumed_as_the_manual_says() {
     let manual =
@@ -181,31 +195,31 @@ fn another_disk_can_be_assumed_as_the_manual_says() {
         .skip(1)
         .flat_map(|one| ["--assume", one]);
     let arguments: Vec<&str> = assumed.collect();
-    let host = host("lab-nvme");
-    let (_, report) = checked(&[&["--host", &host], &arguments[..]].concat());
+    let host = recorded_host_path("lab-nvme");
+    let (_, report) = check_json(&[&["--host", &host], &arguments[..]].concat());
     assert_eq!(
-        fact(&report["what_if"], "device nvme0n1", "device.cache"),
+        assumed_fact_value(&report["what_if"], "device nvme0n1", "device.cache"),
         Some("none")
     );
 }
 
 #[test]
 fn what_collectors_conclude_follows_too() {
-    let (_, report) = checked(&[
+    let (_, report) = check_json(&[
         "/data",
         "--host",
-        &host("sata-volatile"),
+        &recorded_host_path("sata-volatile"),
         "--assume",
         "device.rotational@sda=false",
     ]);
     assert_eq!(
-        fact(&report["what_if"], "device sda", "device.medium"),
+        assumed_fact_value(&report["what_if"], "device sda", "device.medium"),
         Some("flash")
     );
-    let (_, report) = checked(&[
+    let (_, report) = check_json(&[
         "/data",
         "--host",
-        &host("sata-volatile"),
+        &recorded_host_path("sata-volatile"),
         "--assume",
         "device.write_cache@sda=write through",
     ]);
@@ -215,26 +229,30 @@ fn what_collectors_conclude_follows_too() {
         1,
         "the queue says write through, and the disk write back: {verdicts:?}"
     );
-    let (_, report) = checked(&[
+    let (_, report) = check_json(&[
         "/data",
         "--host",
-        &host("sata-volatile"),
+        &recorded_host_path("sata-volatile"),
         "--assume",
         "mount.super_options@/data=rw,nobarrier",
         "--assume",
         "kernel.release=4.4",
     ]);
     assert_eq!(
-        fact(&report["what_if"], "mount /data", "mount.barrier"),
+        assumed_fact_value(&report["what_if"], "mount /data", "mount.barrier"),
         Some("off")
     );
-    assert_eq!(finding(&report["what_if"], "mount.no-flush"), Some("new"));
+    assert_eq!(
+        finding_change(&report["what_if"], "mount.no-flush"),
+        Some("new")
+    );
 }
 
-/// `facts` and `explain` show the machine as it would be, and mark what is not read there.
+/// `facts` and `explain` show the assumed host, and mark every value that was not read from the
+/// real one.
 #[test]
 fn facts_and_explanations_can_be_of_the_supposed_machine() {
-    let host = host("el8-xfs-nobarrier");
+    let host = recorded_host_path("el8-xfs-nobarrier");
     let said = |arguments: &[&str]| {
         let output = walwise()
             .args(arguments)
@@ -297,9 +315,9 @@ fn facts_and_explanations_can_be_of_the_supposed_machine() {
 
 #[test]
 fn an_assumption_that_changes_nothing_is_said_to() {
-    let (_, page) = printed(&[
+    let (_, page) = check_text(&[
         "--host",
-        &host("sata-volatile"),
+        &recorded_host_path("sata-volatile"),
         "--assume",
         "host.name=db2",
     ]);
@@ -310,16 +328,16 @@ fn an_assumption_that_changes_nothing_is_said_to() {
     assert!(page.contains("Nothing else would change."), "{page}");
 }
 
-/// A word that nothing judges would count as one without faults.
+/// An accepted unknown option would count as harmless, because no rule judges unknown options.
 #[test]
 fn a_mount_option_that_the_file_system_lacks_is_refused() {
-    let host = host("sata-volatile");
+    let host = recorded_host_path("sata-volatile");
     for (assumption, says) in [
         (
             "mount.super_options@/data=rw,nobarier",
-            "never holds `nobarier`",
+            "cannot contain `nobarier`",
         ),
-        ("mount.options@/data=rw,noatiem", "never holds `noatiem`"),
+        ("mount.options@/data=rw,noatiem", "cannot contain `noatiem`"),
     ] {
         let complaint = refused(&["--host", host.as_str(), "--assume", assumption]);
         assert!(complaint.contains(says), "{complaint}");
@@ -328,14 +346,14 @@ fn a_mount_option_that_the_file_system_lacks_is_refused() {
 
 #[test]
 fn all_mistakes_are_said_at_once() {
-    let host = host("sata-volatile");
+    let host = recorded_host_path("sata-volatile");
     let wrong = [
         ("kernel.relase=6.1", "did you mean `kernel.release`?"),
         ("colour=red", "`walwise facts --list` lists all"),
         ("kernel.release", "has no value"),
         (
             "device.fua=true",
-            "there are several; one of: device.fua@sda, device.fua@sdz",
+            "there are several; name one of: device.fua@sda, device.fua@sdz",
         ),
         (
             "device.fua@sdx=true",
@@ -344,7 +362,7 @@ fn all_mistakes_are_said_at_once() {
         ("device.fua@sda=maybe", "true or false, and `maybe` is not"),
         (
             "mount.class@/data=blok",
-            "mount.class is never `blok`; did you mean `block`?",
+            "mount.class cannot be `blok`; did you mean `block`?",
         ),
         ("host.memory=much", "a size in bytes"),
         ("e2fsprogs.version=new", "a version"),
@@ -368,10 +386,9 @@ fn all_mistakes_are_said_at_once() {
     assert!(!complaint.contains('\u{1b}'));
 }
 
-/// Values in every form that a fact has.
 #[test]
 fn values_are_read_by_the_kind_of_the_fact() {
-    let host = host("sata-volatile");
+    let host = recorded_host_path("sata-volatile");
     for (assumption, expected) in [
         ("device.fua@sda=yes", Value::from(true)),
         ("device.fua@device sda=off", Value::from(false)),
@@ -394,7 +411,7 @@ fn values_are_read_by_the_kind_of_the_fact() {
         ),
         ("os.name=a=b@c", Value::from("a=b@c")),
     ] {
-        let (_, report) = checked(&["--host", &host, "--assume", assumption]);
+        let (_, report) = check_json(&["--host", &host, "--assume", assumption]);
         assert_eq!(
             report["what_if"]["assumed"][0]["value"], expected,
             "{assumption}"
@@ -402,10 +419,11 @@ fn values_are_read_by_the_kind_of_the_fact() {
     }
 }
 
-/// Input on the screens is parsed as on the command line, mistakes included.
+/// The screens parse an assumption with the parser of the command line and report the same
+/// mistakes.
 #[test]
 fn a_fact_that_was_chosen_is_read_like_one_that_was_written() {
-    let machine = machine(&host("sata-volatile"));
+    let machine = analyse_host(&recorded_host_path("sata-volatile"));
     let read = &machine.session.facts;
     let (disk, mount) = (Subject::device("sda"), Subject::mount("/data"));
     for (subject, fact, value) in [
@@ -426,11 +444,11 @@ fn a_fact_that_was_chosen_is_read_like_one_that_was_written() {
         } else {
             format!("{fact}@{subject}={value}")
         };
-        let chosen = assume::from_parts(&subject, fact, value, read);
+        let chosen = assume::assumption_from_parts(&subject, fact, value, read);
         let same = |one: &Assumption| (one.subject.clone(), one.key.name, one.value.clone());
-        match (chosen, assume::parse(&[written], read)) {
+        match (chosen, assume::parse_assumptions(&[written], read)) {
             (Ok(chosen), Ok(written)) => assert_eq!(same(&chosen), same(&written[0])),
-            // Another subject than a fact has cannot be chosen, and is told in other words.
+            // On the screens no other subject can be chosen, so the messages differ.
             (Err(_), Err(_)) if fact == "os.name" => {}
             (Err(chosen), Err(written)) => assert_eq!([chosen], written[..]),
             (chosen, written) => panic!("{fact} {value}: {chosen:?} {written:?}"),
@@ -438,14 +456,14 @@ fn a_fact_that_was_chosen_is_read_like_one_that_was_written() {
     }
 }
 
-/// A recorded machine as it is, and everything that was asked of it.
-struct Machine {
+/// A recorded host with its facts and the answers that were read.
+struct AnalysedHost {
     host: RecordedHost,
     session: Session,
     report: Report,
 }
 
-fn machine(path: &str) -> Machine {
+fn analyse_host(path: &str) -> AnalysedHost {
     let host = RecordedHost::parse(&fs::read(path).unwrap()).unwrap();
     let session = Session::collect(
         &host,
@@ -454,25 +472,26 @@ fn machine(path: &str) -> Machine {
         &mut |_, _| {},
     );
     let report = session.report();
-    Machine {
+    AnalysedHost {
         host,
         session,
         report,
     }
 }
 
-impl Machine {
-    /// What would be different; `None` where an assumption is refused.
+impl AnalysedHost {
+    /// The hypothetical report; `None` if an assumption is refused.
     fn what_if(&self, assumptions: &[Assumption]) -> Option<(Report, WhatIf)> {
         let hypothesis = self
             .session
-            .suppose(assumptions, &self.host, &Request::default())
+            .evaluate_assumptions(assumptions, &self.host, &Request::default())
             .ok()?;
         Some(self.session.what_if(&self.report, &hypothesis))
     }
 
-    /// Every measurement that the interlock needs, for every target, and flushes that are sent.
-    fn favourable(&self) -> Vec<Assumption> {
+    /// Assumptions that satisfy the interlock for every target: all measurements, and flushes that
+    /// are sent.
+    fn interlock_assumptions(&self) -> Vec<Assumption> {
         let read = &self.session.facts;
         let facts = |target: &Subject| {
             [
@@ -485,7 +504,7 @@ impl Machine {
                 value: FactOf::Number(us),
             })
         };
-        let measured = read.subjects(Scope::Target).flat_map(facts);
+        let measured = read.subjects_of_scope(Scope::Target).flat_map(facts);
         let on = |mount: &Subject| {
             let options = read.value(mount, &mount::SUPER_OPTIONS)?;
             let without: Vec<String> = options
@@ -501,13 +520,13 @@ impl Machine {
             })
         };
         measured
-            .chain(read.subjects(Scope::Mount).filter_map(on))
+            .chain(read.subjects_of_scope(Scope::Mount).filter_map(on))
             .collect()
     }
 }
 
-/// Advice in a report that can lose data, wherever it stands.
-fn dangerous(report: &Report) -> Vec<String> {
+/// Advice anywhere in a report that can lose data.
+fn advice_losing_data(report: &Report) -> Vec<String> {
     let found = report
         .findings
         .iter()
@@ -523,8 +542,8 @@ fn dangerous(report: &Report) -> Vec<String> {
         .collect()
 }
 
-/// Every fact that the interlock needs, assumed: the advice that would open is named, and occurs
-/// nowhere else.
+/// With every fact of the interlock assumed, the report names the advice that would open, and
+/// offers that advice nowhere.
 #[test]
 fn assumed_facts_open_no_interlock() {
     let mut offered = 0;
@@ -533,10 +552,14 @@ fn assumed_facts_open_no_interlock() {
             .iter()
             .any(|of| path.contains(of))
     };
-    for path in hosts().into_iter().filter(with_controllers) {
-        let machine = machine(&path);
-        let (supposed, what_if) = machine.what_if(&machine.favourable()).unwrap();
-        assert_eq!(dangerous(&supposed), dangerous(&machine.report), "{path}");
+    for path in all_recorded_hosts().into_iter().filter(with_controllers) {
+        let machine = analyse_host(&path);
+        let (supposed, what_if) = machine.what_if(&machine.interlock_assumptions()).unwrap();
+        assert_eq!(
+            advice_losing_data(&supposed),
+            advice_losing_data(&machine.report),
+            "{path}"
+        );
         offered += what_if.would_be_offered.len();
         let mut report = machine.report.clone();
         report.what_if = Some(what_if.clone());
@@ -550,7 +573,7 @@ fn assumed_facts_open_no_interlock() {
         assert!(!told.contains("mount -o"), "{path}: {told}");
         for offer in &what_if.would_be_offered {
             assert!(
-                offer.advice.contains("nobarrier") && offer.price.is_some(),
+                offer.advice.contains("nobarrier") && offer.tradeoff.is_some(),
                 "{path}: {offer:?}"
             );
             assert!(
@@ -565,12 +588,12 @@ fn assumed_facts_open_no_interlock() {
     );
 }
 
-/// Over every recorded machine judgement concludes the facts that are marked so, and no other.
+/// On every recorded host, judgement derives exactly the facts that are marked as derived.
 #[test]
 fn the_facts_that_judgement_concludes_are_marked() {
     let mut concluded = BTreeSet::new();
-    for path in hosts() {
-        let machine = machine(&path);
+    for path in all_recorded_hosts() {
+        let machine = analyse_host(&path);
         let (judged, _) = machine.session.conclusions();
         let read = &machine.session.facts;
         let new = judged
@@ -578,15 +601,15 @@ fn the_facts_that_judgement_concludes_are_marked() {
             .filter(|row| row.reading != read.reading_by_name(row.subject, row.fact));
         concluded.extend(new.map(|row| row.fact));
     }
-    let marked = catalog::all()
+    let marked = catalog::all_keys()
         .filter(|key| key.is_judged)
         .map(|key| key.name);
     assert_eq!(concluded, marked.collect());
 }
 
-/// A few facts of a machine with other values, by numbers that choose among all there are.
-fn assumptions(machine: &Machine, choices: &[prop::sample::Index]) -> Vec<Assumption> {
-    let words: Vec<(Subject, &'static KeyInfo, FactOf)> = (catalog::all())
+/// Assumes other values for a few facts of the host, chosen by index.
+fn choose_assumptions(machine: &AnalysedHost, choices: &[prop::sample::Index]) -> Vec<Assumption> {
+    let words: Vec<(Subject, &'static KeyInfo, FactOf)> = (catalog::all_keys())
         .filter(|key| !key.is_judged)
         .flat_map(|key| {
             let values: Vec<FactOf> = match key.kind {
@@ -599,7 +622,12 @@ fn assumptions(machine: &Machine, choices: &[prop::sample::Index]) -> Vec<Assump
             };
             let subjects: Vec<Subject> = match key.scope {
                 Scope::Host => vec![Subject::host()],
-                scope => machine.session.facts.subjects(scope).cloned().collect(),
+                scope => machine
+                    .session
+                    .facts
+                    .subjects_of_scope(scope)
+                    .cloned()
+                    .collect(),
             };
             subjects.into_iter().flat_map(move |of| {
                 values
@@ -619,11 +647,15 @@ fn assumptions(machine: &Machine, choices: &[prop::sample::Index]) -> Vec<Assump
         .collect()
 }
 
-/// Checks that assumptions offer nothing, and that every value that is another one is marked;
-/// returns how much would be offered, and nothing where they are refused.
-fn offers_nothing(machine: &Machine, all: &[Assumption]) -> Option<usize> {
+/// Checks that assumptions offer no advice and that every changed value is marked. Returns how many
+/// pieces of advice would open, or `None` if the assumptions are refused.
+fn assert_offers_nothing(machine: &AnalysedHost, all: &[Assumption]) -> Option<usize> {
     let (supposed, what_if) = machine.what_if(all)?;
-    assert_eq!(dangerous(&supposed), dangerous(&machine.report), "{all:?}");
+    assert_eq!(
+        advice_losing_data(&supposed),
+        advice_losing_data(&machine.report),
+        "{all:?}"
+    );
     let (real, _) = machine.session.conclusions();
     for row in supposed.facts.rows() {
         if row.reading.is_known()
@@ -642,26 +674,25 @@ fn offers_nothing(machine: &Machine, all: &[Assumption]) -> Option<usize> {
 }
 
 proptest! {
-    /// Whatever is assumed of whatever machine, what can lose data is offered by the real machine
-    /// or by none.
+    /// Assumptions never add advice that can lose data; only the real host's own advice remains.
     #[test]
     fn no_assumption_offers_what_can_lose_data(
         which: prop::sample::Index,
         choices: [prop::sample::Index; 6],
     ) {
-        static MACHINES: LazyLock<Vec<Machine>> = LazyLock::new(|| hosts().iter().map(|path| machine(path)).collect());
+        static MACHINES: LazyLock<Vec<AnalysedHost>> = LazyLock::new(|| all_recorded_hosts().iter().map(|path| analyse_host(path)).collect());
         let machine = which.get(&MACHINES);
-        let mut all = machine.favourable();
-        for one in assumptions(machine, &choices) {
+        let mut all = machine.interlock_assumptions();
+        for one in choose_assumptions(machine, &choices) {
             all.push(one);
-            if offers_nothing(machine, &all).is_none() {
+            if assert_offers_nothing(machine, &all).is_none() {
                 all.pop();
             }
         }
     }
 }
 
-/// The interlock's own facts, assumed through the answers of the tools of controllers.
+/// Assumes the interlock's facts indirectly, through the answers of controller tools.
 #[test]
 fn no_battery_cache_or_policy_that_is_assumed_opens_anything() {
     let mut held = BTreeMap::new();
@@ -673,7 +704,7 @@ fn no_battery_cache_or_policy_that_is_assumed_opens_anything() {
         "hpe-healthy",
         "adaptec-arcconf",
     ] {
-        let machine = machine(&host(name));
+        let machine = analyse_host(&recorded_host_path(name));
         let read = &machine.session.facts;
         for key in [
             &controller::BATTERY.info,
@@ -684,16 +715,19 @@ fn no_battery_cache_or_policy_that_is_assumed_opens_anything() {
             &device::WRITE_CACHE.info,
         ] {
             let disk = read
-                .subjects(Scope::Device)
+                .subjects_of_scope(Scope::Device)
                 .find(|disk| read.reading(disk, key.id).is_known());
-            for word in disk.iter().flat_map(|_| key.kind.choices().unwrap()) {
+            for word in disk.iter().flat_map(|_| key.kind.allowed_words().unwrap()) {
                 let value = FactOf::Text((*word).to_owned());
                 let one = Assumption {
                     subject: disk.unwrap().clone(),
                     key,
                     value,
                 };
-                let would = offers_nothing(&machine, &[machine.favourable(), vec![one]].concat());
+                let would = assert_offers_nothing(
+                    &machine,
+                    &[machine.interlock_assumptions(), vec![one]].concat(),
+                );
                 if let Some(would) = would {
                     held.entry(key.name)
                         .or_insert_with(BTreeSet::new)

@@ -1,5 +1,5 @@
-//! `check --baseline` and `--save` as a shell sees them: place and owner of kept reports, refusals,
-//! and on real file systems exactly the changes that were made.
+//! Tests `check --baseline` and `--save` from a shell: location and owner of saved reports,
+//! refusals, and the exact changes reported on real file systems.
 
 mod loops;
 
@@ -13,17 +13,17 @@ use std::process::{Command, Output};
 use serde_json::Value;
 
 use crate::support::deadline::CommandInTime as _;
-use crate::support::recorded::file;
+use crate::support::recorded::recorded_host_file;
 use crate::support::running::Running;
-use crate::support::{names, stderr, stdout, walwise};
+use crate::support::{sorted_file_names, stderr, stdout, walwise};
 
-fn checked(arguments: &[&str]) -> Output {
+fn run_check(arguments: &[&str]) -> Output {
     walwise().arg("check").args(arguments).output_in_time()
 }
 
-/// Checks that it is refused in one sentence, before anything is printed; returns the sentence.
-fn refused(arguments: &[&str]) -> String {
-    let output = checked(arguments);
+/// Checks that walwise refuses with one sentence before printing anything; returns the sentence.
+fn assert_refused(arguments: &[&str]) -> String {
+    let output = run_check(arguments);
     let complaint = stderr(&output);
     assert_eq!(
         (output.status.code(), stdout(&output).as_str()),
@@ -63,7 +63,7 @@ fn what_is_no_baseline_is_refused_with_what_to_do() {
         ),
     ];
     for (place, says) in places {
-        let complaint = refused(&["--no-probe", "--baseline", &place]);
+        let complaint = assert_refused(&["--no-probe", "--baseline", &place]);
         assert_eq!(complaint.lines().count(), 1, "{complaint}");
         assert!(
             complaint.contains(&place) && complaint.contains(says),
@@ -72,9 +72,9 @@ fn what_is_no_baseline_is_refused_with_what_to_do() {
         assert!(!complaint.contains('\x1b'), "{complaint}");
     }
     for format in ["script", "conf"] {
-        refused(&["--format", format, "--baseline", "/nonexistent"]);
+        assert_refused(&["--format", format, "--baseline", "/nonexistent"]);
     }
-    refused(&["--save", "--host", "/nonexistent"]);
+    assert_refused(&["--save", "--host", "/nonexistent"]);
 }
 
 #[test]
@@ -105,7 +105,7 @@ fn another_host_is_loudly_marked() {
     )
     .unwrap();
     let baseline = baseline.to_str().unwrap();
-    let output = checked(&[
+    let output = run_check(&[
         "/data",
         "--host",
         &host("el9-ext4"),
@@ -116,7 +116,7 @@ fn another_host_is_loudly_marked() {
         baseline,
     ]);
     assert_eq!(stderr(&output), "");
-    let output = checked(&[
+    let output = run_check(&[
         "/data",
         "--host",
         other.to_str().unwrap(),
@@ -130,8 +130,8 @@ fn another_host_is_loudly_marked() {
     );
 }
 
-/// `check` of a directory as the user nobody, whose state is kept in another.
-fn as_nobody(state: &Path, arguments: &[&str]) -> Output {
+/// `check` of a directory as user nobody, with another directory for saved reports.
+fn check_as_nobody(state: &Path, arguments: &[&str]) -> Output {
     let mut command = walwise();
     command
         .env_remove("HOME")
@@ -150,7 +150,7 @@ fn a_user_s_baseline_is_kept_for_him_alone_and_found_again() {
     let dir = tempfile::tempdir().unwrap();
     std::os::unix::fs::chown(dir.path(), Some(65534), Some(65534)).unwrap();
     let (state, target) = (dir.path().join("state"), dir.path().to_str().unwrap());
-    let missing = as_nobody(&state, &[target, "--baseline"]);
+    let missing = check_as_nobody(&state, &[target, "--baseline"]);
     let complaint = stderr(&missing);
     assert_eq!(missing.status.code(), Some(2), "{complaint}");
     assert!(
@@ -158,11 +158,11 @@ fn a_user_s_baseline_is_kept_for_him_alone_and_found_again() {
         "{complaint}"
     );
     assert!(!state.exists(), "nothing is made without being told to");
-    let first = as_nobody(&state, &[target, "--save"]);
+    let first = check_as_nobody(&state, &[target, "--save"]);
     let kept = state.join("walwise");
-    let shelf = kept.join(names(&kept).pop().unwrap());
+    let shelf = kept.join(sorted_file_names(&kept).pop().unwrap());
     let said = stderr(&first);
-    let name = names(&shelf).pop().unwrap();
+    let name = sorted_file_names(&shelf).pop().unwrap();
     assert!(said.contains(shelf.join(&name).to_str().unwrap()), "{said}");
     let mode = |path: &Path| fs::metadata(path).unwrap().permissions().mode() & 0o777;
     assert_eq!(
@@ -174,25 +174,26 @@ fn a_user_s_baseline_is_kept_for_him_alone_and_found_again() {
     };
     assert!(report(&name)["baseline"].is_null() && report(&name)["schema"].is_u64());
 
-    // Compared and kept anew in one run: what is kept is the report of now, beside the first one.
-    let again = as_nobody(&state, &["--baseline", "last", target, "--save"]);
+    // With `--baseline` and `--save` in one run, the saved report is the current one, stored beside
+    // the first.
+    let again = check_as_nobody(&state, &["--baseline", "last", target, "--save"]);
     assert!(
         stdout(&again).contains("Since the baseline of "),
         "{}",
         stdout(&again)
     );
-    let both = names(&shelf);
+    let both = sorted_file_names(&shelf);
     assert_eq!((both.len(), &both[0]), (2, &name));
     assert!(both[1].starts_with("000002-") && report(&both[1])["baseline"].is_null());
-    as_nobody(&state, &["--save"]);
+    check_as_nobody(&state, &["--save"]);
     assert_eq!(
-        (names(&kept).len(), names(&shelf)),
+        (sorted_file_names(&kept).len(), sorted_file_names(&shelf)),
         (2, both),
         "the whole host has reports of its own"
     );
 
-    // Where there is no place it is said before anything is measured for it.
-    let nowhere = as_nobody(Path::new("/proc/1"), &[target, "--save"]);
+    // walwise checks that the report can be saved before measuring anything for it.
+    let nowhere = check_as_nobody(Path::new("/proc/1"), &[target, "--save"]);
     assert_eq!(nowhere.status.code(), Some(1));
     assert!(stderr(&nowhere).contains("/proc/1/walwise") && stdout(&nowhere).is_empty());
 }
@@ -208,7 +209,7 @@ fn root_s_baseline_is_the_system_s() {
             .args(["-m", "sh", "-c", cover])
             .arg(dir.path())
             .arg(env!("CARGO_BIN_EXE_walwise"));
-        // What sudo may bring along does not count.
+        // An XDG_STATE_HOME inherited through sudo must not count.
         command.env("XDG_STATE_HOME", dir.path().join("somebody"));
         command
             .args(["check", "--no-probe", "/etc"])
@@ -221,7 +222,7 @@ fn root_s_baseline_is_the_system_s() {
         "{}",
         stderr(&output)
     );
-    assert_eq!(names(dir.path()), ["walwise"]);
+    assert_eq!(sorted_file_names(dir.path()), ["walwise"]);
     let output = check(&["--baseline"]);
     assert!(
         stdout(&output).contains("Since the baseline of "),
@@ -230,8 +231,8 @@ fn root_s_baseline_is_the_system_s() {
     );
 }
 
-/// walwise with this directory for the reports that it keeps. As root there is one place for all,
-/// which is not for tests.
+/// walwise with this directory for saved reports. Root's directory is system-wide, so tests must
+/// not use it.
 fn walwise_keeping_in(directory: &Path) -> Command {
     let mut command = walwise();
     let enter = "mount --make-rprivate / && mount --bind \"$0\" /var/lib && exec \"$@\"";
@@ -246,8 +247,8 @@ fn walwise_keeping_in(directory: &Path) -> Command {
     command
 }
 
-/// What a timer runs: the first run has nothing to compare with, the second does, and a report that
-/// cannot be used costs a comparison, and no run.
+/// The command of a timer: its first run finds no saved report, its second run compares. If the
+/// saved report is unusable, the run skips the comparison and succeeds.
 #[test]
 fn a_run_that_keeps_reports_does_without_a_missing_one() {
     let dir = tempfile::tempdir().unwrap();
@@ -286,18 +287,18 @@ fn a_run_that_keeps_reports_does_without_a_missing_one() {
         stdout(&second)
     );
     let kept = dir.path().join("walwise");
-    let shelf = kept.join(names(&kept).pop().unwrap());
+    let shelf = kept.join(sorted_file_names(&kept).pop().unwrap());
     fs::write(
-        shelf.join(names(&shelf).pop().unwrap()),
+        shelf.join(sorted_file_names(&shelf).pop().unwrap()),
         "{\"schema\": 7000}",
     )
     .unwrap();
     assert!(stderr(&check()).contains("this report has schema 7000"));
     assert!(stdout(&check()).contains("Since the baseline of "));
-    assert_eq!(names(&shelf).len(), 4);
+    assert_eq!(sorted_file_names(&shelf).len(), 4);
 }
 
-/// Fifteen at once, as a scheduler may start them: what is called kept is there, and complete.
+/// Fifteen parallel runs: every report that walwise reports as saved exists and is complete.
 #[test]
 fn reports_that_are_kept_at_once_are_all_kept() {
     let dir = tempfile::tempdir().unwrap();
@@ -317,7 +318,7 @@ fn reports_that_are_kept_at_once_are_all_kept() {
     let runs: Vec<Running> = (0..15).map(start).collect();
     let mut kept = BTreeSet::new();
     for run in runs {
-        let output = run.finish();
+        let output = run.wait_for_output();
         let said = stderr(&output);
         let (_, path) = said
             .trim()
@@ -326,9 +327,12 @@ fn reports_that_are_kept_at_once_are_all_kept() {
         kept.insert(path.rsplit_once('/').unwrap().1.to_owned());
     }
     let state = dir.path().join("walwise");
-    let shelf = state.join(names(&state).pop().unwrap());
-    assert_eq!(names(&shelf), kept.into_iter().collect::<Vec<_>>());
-    let numbers: BTreeSet<String> = names(&shelf)
+    let shelf = state.join(sorted_file_names(&state).pop().unwrap());
+    assert_eq!(
+        sorted_file_names(&shelf),
+        kept.into_iter().collect::<Vec<_>>()
+    );
+    let numbers: BTreeSet<String> = sorted_file_names(&shelf)
         .iter()
         .map(|name| name[..6].to_owned())
         .collect();
@@ -336,27 +340,27 @@ fn reports_that_are_kept_at_once_are_all_kept() {
         numbers,
         (1..=15).map(|number| format!("{number:06}")).collect()
     );
-    for name in names(&shelf) {
+    for name in sorted_file_names(&shelf) {
         let report: Value = serde_json::from_slice(&fs::read(shelf.join(&name)).unwrap()).unwrap();
         assert!(report["schema"].is_u64(), "{name}");
     }
 }
 
-/// A list of kept reports that cannot be read is not a list of none.
+/// An unreadable list of saved reports must not count as an empty list.
 #[test]
 #[ignore = "needs root: to become another user"]
 fn a_series_that_cannot_be_listed_is_a_warning() {
     let dir = tempfile::tempdir().unwrap();
     std::os::unix::fs::chown(dir.path(), Some(65534), Some(65534)).unwrap();
     let state = dir.path().join("state");
-    as_nobody(&state, &["--save"]);
+    check_as_nobody(&state, &["--save"]);
     let kept = state.join("walwise");
-    let shelf = kept.join(names(&kept).pop().unwrap());
+    let shelf = kept.join(sorted_file_names(&kept).pop().unwrap());
     let allow =
         |path: &Path, mode| fs::set_permissions(path, fs::Permissions::from_mode(mode)).unwrap();
     for path in [&kept, &shelf] {
         allow(path, 0o300);
-        let said = stderr(&as_nobody(&state, &["--format", "prometheus"]));
+        let said = stderr(&check_as_nobody(&state, &["--format", "prometheus"]));
         let shown = path.display();
         assert!(
             said.contains(&format!(
@@ -367,7 +371,7 @@ fn a_series_that_cannot_be_listed_is_a_warning() {
         allow(path, 0o700);
     }
     allow(&shelf, 0o300);
-    let compared = as_nobody(&state, &["--baseline"]);
+    let compared = check_as_nobody(&state, &["--baseline"]);
     let said = stderr(&compared);
     assert!(
         compared.status.code() == Some(2) && said.contains("Permission denied"),
@@ -377,16 +381,16 @@ fn a_series_that_cannot_be_listed_is_a_warning() {
     allow(&shelf, 0o700);
 }
 
-/// What else the baseline looked at is no part of the question.
+/// Other targets in the baseline are ignored.
 #[test]
 fn a_report_of_one_target_is_compared_with_that_target_alone() {
-    let host = file("real-loop-xfs");
+    let host = recorded_host_file("real-loop-xfs");
     let host = host.to_str().unwrap();
     let place = tempfile::tempdir().unwrap();
     let all = place.path().join("all.json");
     let all = all.to_str().unwrap();
-    checked(&["--host", host, "-v", "--format", "json", "--output", all]);
-    let text = stdout(&checked(&[
+    run_check(&["--host", host, "-v", "--format", "json", "--output", all]);
+    let text = stdout(&run_check(&[
         "/mnt/capture-btrfs",
         "--host",
         host,

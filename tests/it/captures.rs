@@ -1,5 +1,5 @@
-//! A capture, masked or not, replayed: it yields the findings of the machine, and a masked one
-//! contains no identity of the machine.
+//! Replays captures with and without masks: the findings equal those of the live host, and a masked
+//! capture contains no identity of the host.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::Path;
@@ -7,7 +7,7 @@ use std::process::{Command, Stdio};
 
 use serde_json::{Value, json};
 
-use super::support::loops::{Loop, ext4, xfs};
+use super::support::loops::{LoopDevice, mount_ext4, mount_xfs};
 use super::support::postgres::Cluster;
 use super::support::running::{holds_in_time, wait_for};
 use super::support::{run, stderr, walwise};
@@ -15,7 +15,7 @@ use crate::support::deadline::{ChildInTime as _, CommandInTime as _};
 
 const MASKING: [&[&str]; 2] = [&[], &["--no-mask"]];
 
-fn said(mut command: Command, arguments: &[&str], target: &Path, input: &[u8]) -> Vec<u8> {
+fn stdout_of(mut command: Command, arguments: &[&str], target: &Path, input: &[u8]) -> Vec<u8> {
     let piped = command
         .args(arguments)
         .args((arguments[0] == "check" && !target.exists()).then_some("--new"))
@@ -33,11 +33,11 @@ fn said(mut command: Command, arguments: &[&str], target: &Path, input: &[u8]) -
 }
 
 fn capture(options: &[&str], target: &Path) -> String {
-    captured(walwise(), options, target)
+    capture_with(walwise(), options, target)
 }
 
-fn captured(command: Command, options: &[&str], target: &Path) -> String {
-    String::from_utf8(said(
+fn capture_with(command: Command, options: &[&str], target: &Path) -> String {
+    String::from_utf8(stdout_of(
         command,
         &[&["capture"], options].concat(),
         target,
@@ -46,9 +46,9 @@ fn captured(command: Command, options: &[&str], target: &Path) -> String {
     .unwrap()
 }
 
-/// Findings by rule and subject, for subjects that other tests do not touch, without the parts that
-/// masks change.
-fn findings(report: &Value, ours: &BTreeSet<String>) -> BTreeMap<String, Value> {
+/// Findings by rule and subject, only for subjects that parallel tests leave alone, and without
+/// masked parts.
+fn unmasked_findings(report: &Value, ours: &BTreeSet<String>) -> BTreeMap<String, Value> {
     let rows = crate::support::findings(report);
     let rows = rows.filter(|row| ours.contains(row["subject"].as_str().unwrap()));
     let kept = |row: &Value| {
@@ -89,8 +89,8 @@ fn findings(report: &Value, ours: &BTreeSet<String>) -> BTreeMap<String, Value> 
     found.chain(not).collect()
 }
 
-/// Everything below a target, and the host.
-fn ours(report: &Value) -> BTreeSet<String> {
+/// Subjects below a target, and the host.
+fn own_subjects(report: &Value) -> BTreeSet<String> {
     let targets = report["targets"].as_array().unwrap().iter();
     let subjects = targets.flat_map(|target| target["subjects"].as_array().unwrap().clone());
     subjects
@@ -99,25 +99,26 @@ fn ours(report: &Value) -> BTreeSet<String> {
         .collect()
 }
 
-fn same_findings(target: &Path) {
-    same_findings_by(&walwise, target);
+fn assert_same_findings(target: &Path) {
+    assert_same_findings_for(&walwise, target);
 }
 
-/// Who looks at the machine is not who looks at the capture.
-fn same_findings_by(there: &dyn Fn() -> Command, target: &Path) {
+/// Compares the findings of a live run, as a given user, with those of a capture that the same user
+/// made.
+fn assert_same_findings_for(there: &dyn Fn() -> Command, target: &Path) {
     for options in MASKING {
         let check = |command: Command, from: &[&str], input: &[u8]| -> Value {
             let arguments = [&["check", "--no-probe", "-v", "--format", "json"], from].concat();
-            serde_json::from_slice(&said(command, &arguments, target, input)).unwrap()
+            serde_json::from_slice(&stdout_of(command, &arguments, target, input)).unwrap()
         };
         let mut apart = String::new();
-        // Servers of others come and go, and may do so between two looks: one that was seen by one
-        // look alone makes a difference once, a capture that answers otherwise makes it always.
+        // Servers of other tests start and stop between two runs. Such a difference does not recur;
+        // a wrong answer of the capture does.
         let alike = || {
-            let captured = self::captured(there(), options, target);
+            let captured = self::capture_with(there(), options, target);
             let live = check(there(), &[], b"");
             let replayed = check(walwise(), &["--host", "/dev/stdin"], captured.as_bytes());
-            apart = difference(&live, &replayed);
+            apart = report_difference(&live, &replayed);
             apart.is_empty()
         };
         assert!(
@@ -128,13 +129,19 @@ fn same_findings_by(there: &dyn Fn() -> Command, target: &Path) {
     }
 }
 
-/// The difference between a report of the machine and one of its capture; empty where they agree.
-fn difference(live: &Value, replayed: &Value) -> String {
-    let ours = ours(live);
-    if ours != self::ours(replayed) {
-        return format!("{ours:?} there, {:?} in the capture", self::ours(replayed));
+/// The difference between a live report and that of its capture; empty if they agree.
+fn report_difference(live: &Value, replayed: &Value) -> String {
+    let ours = own_subjects(live);
+    if ours != self::own_subjects(replayed) {
+        return format!(
+            "{ours:?} there, {:?} in the capture",
+            self::own_subjects(replayed)
+        );
     }
-    let (live, replayed) = (findings(live, &ours), findings(replayed, &ours));
+    let (live, replayed) = (
+        unmasked_findings(live, &ours),
+        unmasked_findings(replayed, &ours),
+    );
     assert!(live.len() > 30, "{}", live.len());
     let all: BTreeSet<&String> = live.keys().chain(replayed.keys()).collect();
     let mut rows = all
@@ -152,20 +159,20 @@ fn difference(live: &Value, replayed: &Value) -> String {
 #[test]
 #[ignore = "needs root: a loop device"]
 fn ext4_is_judged_alike_from_a_capture() {
-    let disk = ext4(&["-O", "fast_commit"], "data=writeback");
+    let disk = mount_ext4(&["-O", "fast_commit"], "data=writeback");
     for target in [
-        disk.dir("pg"),
+        disk.create_subdirectory("pg"),
         disk.point.join("new/pg"),
         disk.disk.device.clone().into(),
     ] {
-        same_findings(&target);
+        assert_same_findings(&target);
     }
 }
 
 #[test]
 #[ignore = "needs root: loop devices"]
 fn btrfs_on_two_disks_is_judged_alike_from_a_capture() {
-    let (first, second) = (Loop::new(256), Loop::new(256));
+    let (first, second) = (LoopDevice::new(256), LoopDevice::new(256));
     run(
         "mkfs.btrfs",
         &[
@@ -179,7 +186,7 @@ fn btrfs_on_two_disks_is_judged_alike_from_a_capture() {
         ],
     );
     let disk = first.mount("");
-    same_findings(&disk.dir("pg"));
+    assert_same_findings(&disk.create_subdirectory("pg"));
     drop(disk);
     drop(second);
 }
@@ -187,31 +194,32 @@ fn btrfs_on_two_disks_is_judged_alike_from_a_capture() {
 #[test]
 #[ignore = "needs root: a loop device"]
 fn a_blank_disk_is_judged_alike_from_a_capture() {
-    let disk = Loop::new(256);
-    same_findings(Path::new(&disk.device));
+    let disk = LoopDevice::new(256);
+    assert_same_findings(Path::new(&disk.device));
 }
 
 #[test]
 #[ignore = "needs root: loop devices and PostgreSQL 15"]
 fn a_running_server_is_judged_alike_from_a_capture() {
-    let (data, wal) = (ext4(&[], ""), xfs(""));
-    let cluster = Cluster::beneath(&data.point, &wal.point);
-    cluster.append(
+    let (data, wal) = (mount_ext4(&[], ""), mount_xfs(""));
+    let cluster = Cluster::new_below(&data.point, &wal.point);
+    cluster.append_to_file(
         "postgresql.conf",
         "wal_sync_method = open_sync\nfull_page_writes = off\n",
     );
     cluster.start();
-    same_findings(&cluster.data);
-    // The server answers its owner, and nobody knows whether it has read what was changed since.
-    same_findings_by(&|| cluster.walwise(), &cluster.data);
-    cluster.append("postgresql.conf", "full_page_writes = on\n");
-    same_findings(&cluster.data);
+    assert_same_findings(&cluster.data);
+    // Only the server's owner gets an answer from the server, so root cannot tell whether a changed
+    // file was loaded.
+    assert_same_findings_for(&|| cluster.walwise_as_owner(), &cluster.data);
+    cluster.append_to_file("postgresql.conf", "full_page_writes = on\n");
+    assert_same_findings(&cluster.data);
 }
 
 #[test]
 #[ignore = "needs root: loop devices"]
 fn no_identity_of_the_machine_is_in_a_masked_capture_and_what_belongs_together_still_does() {
-    let (first, second) = (Loop::new(256), Loop::new(256));
+    let (first, second) = (LoopDevice::new(256), LoopDevice::new(256));
     run(
         "mkfs.btrfs",
         &[
@@ -224,7 +232,7 @@ fn no_identity_of_the_machine_is_in_a_masked_capture_and_what_belongs_together_s
             &second.device,
         ],
     );
-    let (btrfs, ext4) = (first.mount(""), ext4(&[], ""));
+    let (btrfs, mount_ext4) = (first.mount(""), mount_ext4(&[], ""));
     let (masked, plain) = (
         capture(&[], &btrfs.point),
         capture(&["--no-mask"], &btrfs.point),
@@ -236,7 +244,7 @@ fn no_identity_of_the_machine_is_in_a_masked_capture_and_what_belongs_together_s
             .to_owned()
     };
     let uuid = id(&btrfs.disk.device, "UUID");
-    let mut identities = BTreeSet::from([uuid.clone(), id(&ext4.disk.device, "UUID")]);
+    let mut identities = BTreeSet::from([uuid.clone(), id(&mount_ext4.disk.device, "UUID")]);
     identities.extend([&btrfs.disk.device, &second.device].map(|device| id(device, "UUID_SUB")));
     for disk in std::fs::read_dir("/sys/block").unwrap().flatten() {
         identities.extend(std::fs::read_to_string(disk.path().join("serial")));
@@ -270,8 +278,7 @@ fn no_identity_of_the_machine_is_in_a_masked_capture_and_what_belongs_together_s
         .collect();
     assert!(left.is_empty(), "{left:?}");
 
-    // How often each file system of btrfs is named, ours and those of other tests, which may come
-    // and go meanwhile.
+    // How often each btrfs file system is named; parallel tests mount and unmount their own.
     let named = |capture: &str| {
         let lists = capture
             .lines()
@@ -296,14 +303,14 @@ fn no_identity_of_the_machine_is_in_a_masked_capture_and_what_belongs_together_s
         }
         is_alike
     });
-    drop((btrfs, second, ext4));
+    drop((btrfs, second, mount_ext4));
 }
 
 #[test]
 #[ignore = "needs root: a loop device"]
 fn a_masked_directory_is_found_by_its_own_path_and_by_its_mask() {
-    let disk = ext4(&[], "");
-    let target = disk.dir("home/alice.liddell/pg");
+    let disk = mount_ext4(&[], "");
+    let target = disk.create_subdirectory("home/alice.liddell/pg");
     let masked = capture(&[], &target);
     assert!(!masked.contains("liddell"), "{masked}");
     let here = disk.point.join("home");
@@ -326,7 +333,8 @@ fn a_masked_directory_is_found_by_its_own_path_and_by_its_mask() {
             "/dev/stdin",
         ];
         let report: Value =
-            serde_json::from_slice(&said(walwise(), &arguments, named, masked.as_bytes())).unwrap();
+            serde_json::from_slice(&stdout_of(walwise(), &arguments, named, masked.as_bytes()))
+                .unwrap();
         assert_eq!(
             report["targets"][0]["target"],
             format!("target {}", mask.display()),
@@ -336,7 +344,7 @@ fn a_masked_directory_is_found_by_its_own_path_and_by_its_mask() {
     }
 }
 
-/// The reader of a capture asks questions that its maker did not foresee.
+/// A capture made without a target must answer later checks of any mount point.
 #[test]
 fn a_capture_without_a_target_answers_for_every_mount_point() {
     let capture = tempfile::NamedTempFile::new().unwrap();

@@ -1,6 +1,6 @@
-//! Every command that walwise prints over all recorded machines: executed on a real machine of its
-//! kind, or listed with the reason why not. `tests/commands` prints the counts; a change of mount
-//! options is tried with its undo.
+//! Runs the commands that walwise prints for recorded hosts, on a real host of the same kind. Every
+//! other command is listed with the reason why it is not run. `tests/commands` prints the counts. A
+//! change of mount options is applied and undone.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::process::Command;
@@ -10,12 +10,12 @@ use walwise_judge::rules::Advice;
 use walwise_model::facts::catalog::mount;
 
 use crate::support::deadline::CommandInTime as _;
-use crate::support::loops::{Loop, Mounted, btrfs, ext4};
+use crate::support::loops::{LoopDevice, Mounted, mount_btrfs, mount_ext4};
 use crate::support::mariadb::Mariadb;
 use crate::support::postgres::{Cluster, PROGRAMS};
 use crate::support::{recorded, stderr};
 
-/// What is not executed here, by how it begins, with the reason.
+/// First words of commands that are not run here, with the reason.
 const NOT_HERE: [(&str, &str); 15] = [
     ("#", "a remark: done by hand"),
     (
@@ -58,14 +58,14 @@ const NOT_HERE: [(&str, &str); 15] = [
     ("swapon ", "only lists"),
 ];
 
-/// Distinct sequences of advice: the setting with its three lists of commands.
-fn printed() -> BTreeSet<(String, [Vec<String>; 3])> {
+/// Distinct sequences of advice: a setting with its commands to apply, verify and undo.
+fn printed_command_lists() -> BTreeSet<(String, [Vec<String>; 3])> {
     let mut all = BTreeSet::new();
-    for (_, report) in recorded::reports() {
+    for (_, report) in recorded::recorded_host_reports() {
         let steps = report
             .plans
             .iter()
-            .flat_map(|plan| plan.steps.iter().filter(|step| !step.keeps()));
+            .flat_map(|plan| plan.steps.iter().filter(|step| !step.keeps_setting()));
         let of_findings = report.findings.iter().flat_map(|finding| &finding.advice);
         for advice in steps.map(|step| &step.advice).chain(of_findings) {
             let Advice {
@@ -83,24 +83,24 @@ fn printed() -> BTreeSet<(String, [Vec<String>; 3])> {
     all
 }
 
-/// The kind of a machine, with what stands for the names of the recorded one.
-enum Machine {
+/// Kinds of host, with the real names that replace the recorded ones.
+enum TestHost {
     Ext4(Mounted),
     Btrfs(Mounted),
     Postgres(Cluster),
     Mariadb { server: Mariadb, _data: TempDir },
 }
 
-fn machine(setting: &str) -> Option<Machine> {
+fn create_test_host(setting: &str) -> Option<TestHost> {
     Some(match setting {
-        "directory.attributes" | "mount.options" => Machine::Btrfs(btrfs("nodatacow")),
-        "ext4.fast_commit" | "block.write_cache" => Machine::Ext4(ext4(&[], "")),
-        pg if pg.starts_with("pg.") => Machine::Postgres(Cluster::new()),
+        "directory.attributes" | "mount.options" => TestHost::Btrfs(mount_btrfs("nodatacow")),
+        "ext4.fast_commit" | "block.write_cache" => TestHost::Ext4(mount_ext4(&[], "")),
+        pg if pg.starts_with("pg.") => TestHost::Postgres(Cluster::new()),
         mysql if mysql.starts_with("mysql.") => {
             let data = tempfile::tempdir().unwrap();
-            let mut server = Mariadb::beneath(data.path(), "");
+            let mut server = Mariadb::new_below(data.path(), "");
             server.start();
-            Machine::Mariadb {
+            TestHost::Mariadb {
                 server,
                 _data: data,
             }
@@ -109,18 +109,18 @@ fn machine(setting: &str) -> Option<Machine> {
     })
 }
 
-/// A word of the recorded machine that names what it calls differently here.
-fn renamed(word: &str, machine: &Machine) -> Option<String> {
+/// The real counterpart of a recorded name, if the word contains one.
+fn real_name(word: &str, machine: &TestHost) -> Option<String> {
     let (disk, point) = match machine {
-        Machine::Ext4(mounted) | Machine::Btrfs(mounted) => (&mounted.disk, mounted.path()),
-        Machine::Postgres(_) if word.starts_with("PATH=") => {
+        TestHost::Ext4(mounted) | TestHost::Btrfs(mounted) => (&mounted.disk, mounted.path()),
+        TestHost::Postgres(_) if word.starts_with("PATH=") => {
             return Some(format!("PATH={PROGRAMS}:/usr/bin"));
         }
-        Machine::Postgres(cluster) => return word.starts_with('/').then(|| cluster.path("data")),
-        Machine::Mariadb { server, .. } => {
+        TestHost::Postgres(cluster) => return word.starts_with('/').then(|| cluster.path("data")),
+        TestHost::Mariadb { server, .. } => {
             return word
                 .starts_with("--socket=")
-                .then(|| format!("--socket={}/socket", server.own().display()));
+                .then(|| format!("--socket={}/socket", server.own_directory().display()));
         }
     };
     if let Some(rest) = word.strip_prefix("/sys/class/block/") {
@@ -133,7 +133,7 @@ fn renamed(word: &str, machine: &Machine) -> Option<String> {
     word.starts_with('/').then(|| point.to_owned())
 }
 
-fn run_here(command: &str, machine: &Machine) {
+fn run_here(command: &str, machine: &TestHost) {
     let plain = command.split("   #").next().unwrap();
     let is_quoted = |word: &str| {
         word.contains(['\'', '"', '='])
@@ -144,16 +144,16 @@ fn run_here(command: &str, machine: &Machine) {
         let own = if is_quoted(word) {
             None
         } else {
-            renamed(word, machine)
+            real_name(word, machine)
         };
         own.unwrap_or_else(|| word.to_owned())
     });
     let line = words.collect::<Vec<_>>().join(" ");
     let mut shell = Command::new("sh");
-    if let Machine::Postgres(cluster) = machine {
-        // A report that was not made by root prints what the server's owner is to type.
+    if let TestHost::Postgres(cluster) = machine {
+        // In reports made without root, commands for the server's owner start with `runuser`.
         if !line.starts_with("runuser ") {
-            shell = cluster.as_owner("/bin/sh");
+            shell = cluster.command_as_owner("/bin/sh");
         }
         let is_running = cluster.data.join("postmaster.pid").exists();
         match (is_running, command.contains("pg_checksums")) {
@@ -162,7 +162,7 @@ fn run_here(command: &str, machine: &Machine) {
             (true, false) | (false, true) => {}
         }
         shell
-            .env("PGHOST", cluster.own())
+            .env("PGHOST", cluster.own_directory())
             .env("PGPORT", "5499")
             .env("PGDATABASE", "postgres");
     }
@@ -181,15 +181,15 @@ fn run_here(command: &str, machine: &Machine) {
 #[ignore = "needs root: loop devices, PostgreSQL 15 and MariaDB"]
 fn every_printed_command_is_executed_or_listed() {
     let (mut executed, mut listed) = (BTreeSet::new(), BTreeMap::<&str, usize>::new());
-    let mut machines: BTreeMap<String, Machine> = BTreeMap::new();
-    for (setting, lists) in printed() {
+    let mut machines: BTreeMap<String, TestHost> = BTreeMap::new();
+    for (setting, lists) in printed_command_lists() {
         for list in lists {
             let reason = |command: &str| {
                 NOT_HERE
                     .iter()
                     .find(|(begins, _)| command.starts_with(begins))
             };
-            // What is done to an unmounted file system is tried between its unmount and its mount.
+            // Commands for an unmounted file system run between its unmount and its mount.
             let is_run = list.iter().any(|command| reason(command).is_none());
             let is_mount =
                 |command: &str| command.starts_with("mount ") || command.starts_with("umount ");
@@ -201,7 +201,7 @@ fn every_printed_command_is_executed_or_listed() {
                     continue;
                 }
                 let machine = machines.entry(setting.clone()).or_insert_with(|| {
-                    machine(&setting).unwrap_or_else(|| {
+                    create_test_host(&setting).unwrap_or_else(|| {
                         panic!("{setting}: {command}: neither executed nor listed")
                     })
                 });
@@ -219,18 +219,17 @@ fn every_printed_command_is_executed_or_listed() {
     }
 }
 
-/// Every change of mount options on ext4, XFS and btrfs: from what is undone to what is applied and
-/// back.
+/// Each advised change of mount options on ext4, XFS and btrfs is applied and undone again.
 #[test]
 #[ignore = "needs root: loop devices"]
 fn changes_of_mount_options_hold_and_are_undone() {
     let mut changes = BTreeMap::new();
-    for (_, report) in recorded::reports() {
+    for (_, report) in recorded::recorded_host_reports() {
         for step in report.plans.iter().flat_map(|plan| &plan.steps) {
             let Some(fstype) = report.facts.value(&step.subject, &mount::FSTYPE) else {
                 continue;
             };
-            if step.advice.setting.name == "mount.options" && !step.keeps() {
+            if step.advice.setting.name == "mount.options" && !step.keeps_setting() {
                 let words = (
                     step.advice.change.values().to_vec(),
                     step.advice.change.removed().to_vec(),
@@ -247,18 +246,18 @@ fn changes_of_mount_options_hold_and_are_undone() {
             foreign.insert(fstype);
             continue;
         }
-        let disk = Loop::new(512);
+        let disk = LoopDevice::new(512);
         disk.mkfs(&[&format!("mkfs.{fstype}"), "-q"]);
-        // Recorded machines have older kernels, too.
+        // Recorded hosts may have older kernels, whose options this kernel refuses.
         if let Some(refused) = remove.iter().find(|word| disk.try_mount(word).is_err()) {
             foreign.insert(format!("{fstype} {refused}"));
             continue;
         }
-        let machine = Machine::Ext4(disk.mount(""));
-        let Machine::Ext4(mounted) = &machine else {
+        let machine = TestHost::Ext4(disk.mount(""));
+        let TestHost::Ext4(mounted) = &machine else {
             unreachable!()
         };
-        let in_force = || mounted.disk.in_force(&mounted.point);
+        let in_force = || mounted.disk.options_in_force(&mounted.point);
         for (commands, is_applied) in [
             (&advice.undo, false),
             (&advice.apply, true),

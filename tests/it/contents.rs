@@ -1,5 +1,5 @@
-//! Possible contents of a disk, on real loop devices of three sizes. None is called free beyond the
-//! reported unread run. None is overwritten by the mkfs of a script made while the disk was free.
+//! Contents of disks, on real loop devices of three sizes. No content counts as free beyond the
+//! reported unread run, and no script made while the disk was free overwrites content.
 
 use std::fs::{File, OpenOptions};
 use std::os::unix::fs::FileExt;
@@ -8,43 +8,43 @@ use std::path::Path;
 use nix::unistd::{Whence, lseek};
 use walwise_sys::host::{Host, LiveHost, ScanDepth};
 
-use crate::script::{edited, script_for, sh};
-use crate::support::loops::{Loop, unmount};
+use crate::script::{edit_to_run, run_script, script_for};
+use crate::support::loops::{LoopDevice, unmount};
 use crate::support::{run, stderr};
 
 const MIB: u64 = 1 << 20;
 
-/// Fills a loop device of so many MiB; false where such a thing is not made on so small a one.
-type Fill = Box<dyn Fn(&Loop, u64) -> bool>;
+/// Fills a loop device of the given MiB; returns false if the content does not fit on so small a
+/// device.
+type Fill = Box<dyn Fn(&LoopDevice, u64) -> bool>;
 
-/// A kind of contents.
-struct Kind {
+struct DiskContent {
     name: String,
     fill: Fill,
 }
 
-fn kind(name: impl Into<String>, fill: impl Fn(&Loop, u64) + 'static) -> Kind {
-    let fill = move |disk: &Loop, mib| {
+fn disk_content(name: impl Into<String>, fill: impl Fn(&LoopDevice, u64) + 'static) -> DiskContent {
+    let fill = move |disk: &LoopDevice, mib| {
         fill(disk, mib);
         true
     };
-    Kind {
+    DiskContent {
         name: name.into(),
         fill: Box::new(fill),
     }
 }
 
-/// Made by a program that takes the device as its last argument.
-fn made(name: &'static str, command: &'static [&'static str]) -> Kind {
-    kind(name, move |disk, _| disk.mkfs(command))
+/// Content made by a program whose last argument is the device.
+fn content_by_command(name: &'static str, command: &'static [&'static str]) -> DiskContent {
+    disk_content(name, move |disk, _| disk.mkfs(command))
 }
 
-/// These bytes, counted from the beginning, or from the end where the place is negative.
-fn bytes(name: &'static str, place: i64, bytes: &'static [u8]) -> Kind {
-    kind(name, move |disk, mib| write(disk, mib, place, bytes))
+/// Bytes at an offset; a negative offset counts from the end.
+fn content_of_bytes(name: &'static str, place: i64, bytes: &'static [u8]) -> DiskContent {
+    disk_content(name, move |disk, mib| write(disk, mib, place, bytes))
 }
 
-fn write(disk: &Loop, mib: u64, place: i64, bytes: &[u8]) {
+fn write(disk: &LoopDevice, mib: u64, place: i64, bytes: &[u8]) {
     let at = if place < 0 {
         mib * MIB - place.unsigned_abs()
     } else {
@@ -55,8 +55,7 @@ fn write(disk: &Loop, mib: u64, place: i64, bytes: &[u8]) {
     device.sync_all().unwrap();
 }
 
-/// So many MiB of random bytes.
-fn chance(mib: usize) -> Vec<u8> {
+fn random_bytes(mib: usize) -> Vec<u8> {
     let mut state = 0x2545_f491_4f6c_dd1du64;
     let next = || {
         state ^= state << 13;
@@ -70,8 +69,8 @@ fn chance(mib: usize) -> Vec<u8> {
         .collect()
 }
 
-/// A file system with a file of 8 MiB in it; false where mkfs refuses so small a device.
-fn file_system(disk: &Loop, mib: u64, fstype: &str) -> bool {
+/// A file system with an 8 MiB file; false if mkfs refuses so small a device.
+fn make_file_system(disk: &LoopDevice, mib: u64, fstype: &str) -> bool {
     let mixed: &[&str] = if mib < 256 { &["--mixed"] } else { &[] };
     match fstype {
         "ext4" => disk.mkfs(&["mkfs.ext4", "-q"]),
@@ -82,17 +81,17 @@ fn file_system(disk: &Loop, mib: u64, fstype: &str) -> bool {
     }
     let point = tempfile::tempdir().unwrap();
     run("mount", &[&disk.device, point.path().to_str().unwrap()]);
-    std::fs::write(point.path().join("file"), chance(8)).unwrap();
+    std::fs::write(point.path().join("file"), random_bytes(8)).unwrap();
     unmount(point.path());
     disk.wait_until_free();
     true
 }
 
-/// A file system of which so much was overwritten with zeros, at the beginning or at the end.
-fn wiped(fstype: &'static str, mib: u64, at_end: bool) -> Kind {
+/// A file system with its first or last MiB overwritten with zeros.
+fn partly_wiped(fstype: &'static str, mib: u64, at_end: bool) -> DiskContent {
     let end = if at_end { "end" } else { "beginning" };
-    let fill = move |disk: &Loop, size: u64| {
-        let made = file_system(disk, size, fstype);
+    let fill = move |disk: &LoopDevice, size: u64| {
+        let made = make_file_system(disk, size, fstype);
         let from = if at_end {
             size.saturating_sub(mib) * MIB
         } else {
@@ -104,17 +103,17 @@ fn wiped(fstype: &'static str, mib: u64, at_end: bool) -> Kind {
         }
         made
     };
-    Kind {
+    DiskContent {
         name: format!("{fstype} without {mib} MiB of its {end}"),
         fill: Box::new(fill),
     }
 }
 
-fn kinds() -> Vec<Kind> {
-    let mut kinds: Vec<Kind> = Vec::new();
+fn all_contents() -> Vec<DiskContent> {
+    let mut kinds: Vec<DiskContent> = Vec::new();
     for fstype in ["ext4", "xfs", "btrfs"] {
-        let fill = move |disk: &Loop, mib| file_system(disk, mib, fstype);
-        kinds.push(Kind {
+        let fill = move |disk: &LoopDevice, mib| make_file_system(disk, mib, fstype);
+        kinds.push(DiskContent {
             name: fstype.to_owned(),
             fill: Box::new(fill),
         });
@@ -122,17 +121,18 @@ fn kinds() -> Vec<Kind> {
             .into_iter()
             .flat_map(|mib| [(mib, false), (mib, true)])
         {
-            kinds.push(wiped(fstype, mib, at_end));
+            kinds.push(partly_wiped(fstype, mib, at_end));
         }
     }
     kinds.extend([
-        made("ext2", &["mke2fs", "-q", "-t", "ext2"]),
-        made(
+        content_by_command("ext2", &["mke2fs", "-q", "-t", "ext2"]),
+        content_by_command(
             "ext3 with blocks of 1 KiB",
             &["mke2fs", "-q", "-t", "ext3", "-b", "1024"],
         ),
-        // mke2fs writes all of a journal; on the largest disk that would fill the one below.
-        kind("an ext journal of 64 MiB", |disk, _| {
+        // mke2fs writes the whole journal; one as large as the largest disk would fill the host's
+        // disk.
+        disk_content("an ext journal of 64 MiB", |disk, _| {
             run(
                 "mke2fs",
                 &[
@@ -146,63 +146,63 @@ fn kinds() -> Vec<Kind> {
                 ],
             );
         }),
-        made("swap", &["mkswap"]),
-        kind("a GPT", |disk, _| {
+        content_by_command("swap", &["mkswap"]),
+        disk_content("a GPT", |disk, _| {
             let table = format!(
                 "echo ',,' | sfdisk -q --no-reread --no-tell-kernel --label gpt {}",
                 disk.device
             );
             run("sh", &["-c", &table]);
         }),
-        bytes("LUKS1", 0, b"LUKS\xba\xbe\0\x01"),
-        made("an LVM volume", &["pvcreate", "-q", "-ff", "-y"]),
-        made("bcache", &["make-bcache", "-B"]),
-        bytes("LUKS2", 0, b"LUKS\xba\xbe\0\x02"),
-        bytes("the second header of LUKS2", 0x4000, b"SKUL\xba\xbe\0\x02"),
-        bytes("md 0.90", -65536, b"\xfc\x4e\x2b\xa9"),
-        bytes("md 1.0", -8192, b"\xfc\x4e\x2b\xa9"),
-        bytes("md 1.1", 0, b"\xfc\x4e\x2b\xa9"),
-        bytes("md 1.2", 4096, b"\xfc\x4e\x2b\xa9"),
-        bytes("IMSM", -1024, b"Intel Raid ISM Cfg Sig. "),
-        bytes("DDF", -512, b"\xde\x11\xde\x11"),
-        bytes("DRBD", -4036, b"\x83\x74\x02\x6d"),
-        bytes(
+        content_of_bytes("LUKS1", 0, b"LUKS\xba\xbe\0\x01"),
+        content_by_command("an LVM volume", &["pvcreate", "-q", "-ff", "-y"]),
+        content_by_command("bcache", &["make-bcache", "-B"]),
+        content_of_bytes("LUKS2", 0, b"LUKS\xba\xbe\0\x02"),
+        content_of_bytes("the second header of LUKS2", 0x4000, b"SKUL\xba\xbe\0\x02"),
+        content_of_bytes("md 0.90", -65536, b"\xfc\x4e\x2b\xa9"),
+        content_of_bytes("md 1.0", -8192, b"\xfc\x4e\x2b\xa9"),
+        content_of_bytes("md 1.1", 0, b"\xfc\x4e\x2b\xa9"),
+        content_of_bytes("md 1.2", 4096, b"\xfc\x4e\x2b\xa9"),
+        content_of_bytes("IMSM", -1024, b"Intel Raid ISM Cfg Sig. "),
+        content_of_bytes("DDF", -512, b"\xde\x11\xde\x11"),
+        content_of_bytes("DRBD", -4036, b"\x83\x74\x02\x6d"),
+        content_of_bytes(
             "the first label of ZFS",
             128 << 10,
             b"\x0c\xb1\xba\0\0\0\0\0",
         ),
-        bytes(
+        content_of_bytes(
             "the last label of ZFS",
             -(128 << 10),
             b"\x0c\xb1\xba\0\0\0\0\0",
         ),
-        bytes("a DOS table", 510, b"\x55\xaa"),
-        bytes("the second GPT", -512, b"EFI PART"),
-        bytes("an Oracle ASM disk", 32, b"ORCLDISK"),
-        bytes("Ceph", 0, b"bluestore block device"),
-        bytes("an archive of tar", 257, b"ustar"),
-        kind("a tablespace of InnoDB", |disk, mib| {
-            write(disk, mib, 0, &chance(12));
+        content_of_bytes("a DOS table", 510, b"\x55\xaa"),
+        content_of_bytes("the second GPT", -512, b"EFI PART"),
+        content_of_bytes("an Oracle ASM disk", 32, b"ORCLDISK"),
+        content_of_bytes("Ceph", 0, b"bluestore block device"),
+        content_of_bytes("an archive of tar", 257, b"ustar"),
+        disk_content("a tablespace of InnoDB", |disk, mib| {
+            write(disk, mib, 0, &random_bytes(12));
         }),
-        kind("20 MiB from 5 MiB on", |disk, mib| {
-            write(disk, mib, 5 << 20, &chance(20));
+        disk_content("20 MiB from 5 MiB on", |disk, mib| {
+            write(disk, mib, 5 << 20, &random_bytes(20));
         }),
-        kind("a file in the middle", |disk, mib| {
+        disk_content("a file in the middle", |disk, mib| {
             write(
                 disk,
                 mib,
                 i64::try_from(mib * MIB / 2 + 12345).unwrap(),
-                &chance(24),
+                &random_bytes(24),
             );
         }),
-        bytes("one byte behind the first MiB", (1 << 20) + 77, b"x"),
+        content_of_bytes("one byte behind the first MiB", (1 << 20) + 77, b"x"),
     ]);
     kinds
 }
 
-/// The longest run of the image that holds anything but zeros or ones, in bytes, by blocks of 4
-/// KiB.
-fn longest_run(image: &Path) -> u64 {
+/// Length in bytes of the longest run of 4 KiB blocks with content; blocks of only 0x00 or only
+/// 0xff bytes have none.
+fn longest_data_run(image: &Path) -> u64 {
     const BLOCK: u64 = 4096;
     let file = File::open(image).unwrap();
     let size = file.metadata().unwrap().len();
@@ -227,15 +227,15 @@ fn longest_run(image: &Path) -> u64 {
     longest
 }
 
-/// Every kind on a disk of so many MiB; returns the errors, in sentences. The script reads all of a
-/// small disk only.
-fn wrong(mib: u64, with_script: bool) -> Vec<String> {
+/// Errors of every kind of content on a disk of the given MiB. The script reads the whole disk only
+/// if it is small.
+fn content_errors(mib: u64, with_script: bool) -> Vec<String> {
     let mut problems = Vec::new();
     let mut tried = 0;
-    for Kind { name, fill } in kinds() {
-        let disk = Loop::new(mib);
+    for DiskContent { name, fill } in all_contents() {
+        let disk = LoopDevice::new(mib);
         let point = tempfile::tempdir().unwrap();
-        let script = edited(
+        let script = edit_to_run(
             &script_for(&disk, "ext4", &["-m 1"], "noatime"),
             &point.path().join("mnt"),
         );
@@ -244,9 +244,9 @@ fn wrong(mib: u64, with_script: bool) -> Vec<String> {
         }
         tried += 1;
         let found = LiveHost::with_program(env!("CARGO_BIN_EXE_walwise").into())
-            .content(Path::new(&disk.device), ScanDepth::Thorough)
+            .scan_device(Path::new(&disk.device), ScanDepth::Thorough)
             .unwrap_or_else(|miss| panic!("{name}: {miss:?}"));
-        let run = longest_run(&disk.image());
+        let run = longest_data_run(&disk.image());
         let free = found.signatures.is_empty()
             && !found.has_data
             && !found.is_held
@@ -257,7 +257,7 @@ fn wrong(mib: u64, with_script: bool) -> Vec<String> {
             ));
         }
         if with_script && run > 0 {
-            let output = sh(&script);
+            let output = run_script(&script);
             if output.status.code() != Some(1) || !stderr(&output).contains("nothing was done") {
                 problems.push(format!("{name}: {:?} {}", output.status, stderr(&output)));
             }
@@ -270,17 +270,17 @@ fn wrong(mib: u64, with_script: bool) -> Vec<String> {
 #[test]
 #[ignore = "needs root: loop devices"]
 fn nothing_on_a_small_disk_is_called_free_or_reaches_mkfs() {
-    assert_eq!(wrong(64, true), Vec::<String>::new());
+    assert_eq!(content_errors(64, true), Vec::<String>::new());
 }
 
 #[test]
 #[ignore = "needs root: loop devices"]
 fn nothing_on_a_gibibyte_is_called_free_or_reaches_mkfs() {
-    assert_eq!(wrong(1 << 10, true), Vec::<String>::new());
+    assert_eq!(content_errors(1 << 10, true), Vec::<String>::new());
 }
 
 #[test]
 #[ignore = "needs root: loop devices"]
 fn nothing_on_a_large_disk_is_called_free_beyond_what_is_told() {
-    assert_eq!(wrong(40 << 10, false), Vec::<String>::new());
+    assert_eq!(content_errors(40 << 10, false), Vec::<String>::new());
 }

@@ -1,5 +1,5 @@
-//! The dashboard of recorded hosts at three sizes: how full it is, that nothing is said twice, that
-//! the path on it is the report's, and a few reviewed pictures.
+//! The dashboard of recorded hosts at three sizes: no repeated sentence, the path equals the
+//! report's path, and a few reviewed snapshots.
 
 use walwise::session::Session;
 use walwise::tui;
@@ -9,17 +9,17 @@ use walwise_model::text::is_display_unsafe;
 use walwise_report::Report;
 use walwise_sys::host::RecordedHost;
 
-use crate::support::recorded::{SITUATIONS, file};
+use crate::support::recorded::{SITUATIONS, recorded_host_file};
 
-/// The three layouts.
+/// Terminal sizes with different layouts.
 const SIZES: [(u16, u16); 3] = [(80, 24), (100, 30), (140, 45)];
 
-/// Rows of the frame around a screen: three above, two below.
+/// Rows of the frame: three above the screen, two below.
 const ABOVE: usize = 3;
 const BELOW: usize = 2;
 
 fn report(host: &str, target: Option<&str>) -> Report {
-    let host = RecordedHost::parse(&std::fs::read(file(host)).unwrap()).unwrap();
+    let host = RecordedHost::parse(&std::fs::read(recorded_host_file(host)).unwrap()).unwrap();
     let request = Request {
         target: target.map(Into::into),
         ..Request::default()
@@ -27,8 +27,7 @@ fn report(host: &str, target: Option<&str>) -> Report {
     Session::collect(&host, &request, RuleSet::builtin(), &mut |_, _| ()).report()
 }
 
-/// The rows of the dashboard.
-fn overview(report: &Report, size: (u16, u16), ascii: bool) -> Vec<String> {
+fn dashboard_rows(report: &Report, size: (u16, u16), ascii: bool) -> Vec<String> {
     let all = tui::screen_texts(report.clone(), size, ascii);
     all.into_iter()
         .find(|(name, _)| *name == "Overview")
@@ -36,7 +35,7 @@ fn overview(report: &Report, size: (u16, u16), ascii: bool) -> Vec<String> {
         .1
 }
 
-fn body(rows: &[String]) -> &[String] {
+fn rows_without_frame(rows: &[String]) -> &[String] {
     &rows[ABOVE..rows.len() - BELOW]
 }
 
@@ -46,15 +45,15 @@ fn at_most_a_quarter_of_the_rows_is_empty() {
     for (situation, host, target) in SITUATIONS {
         let report = report(host, target);
         for size in SIZES {
-            let rows = overview(&report, size, false);
-            let blank = body(&rows)
+            let rows = dashboard_rows(&report, size, false);
+            let blank = rows_without_frame(&rows)
                 .iter()
                 .filter(|row| row.trim_matches([' ', '│']).is_empty())
                 .count();
-            if blank * 4 > body(&rows).len() {
+            if blank * 4 > rows_without_frame(&rows).len() {
                 empty.push(format!(
                     "{situation} {size:?}: {blank} of {}\n{}",
-                    body(&rows).len(),
+                    rows_without_frame(&rows).len(),
                     rows.join("\n")
                 ));
             }
@@ -63,17 +62,16 @@ fn at_most_a_quarter_of_the_rows_is_empty() {
     assert!(empty.is_empty(), "{}", empty.join("\n\n"));
 }
 
-/// What stands in a column or behind a label, if it has five words; but each fact that is not known
-/// has a reason of its own.
+/// Compares cells and labelled values of five words or more; reasons of unknown facts may repeat.
 #[test]
 fn nothing_is_said_twice() {
     let mut twice = Vec::new();
     for (situation, host, target) in SITUATIONS {
         let report = report(host, target);
         for size in SIZES {
-            let rows = overview(&report, size, false);
+            let rows = dashboard_rows(&report, size, false);
             let mut seen = std::collections::BTreeSet::new();
-            let known = body(&rows)
+            let known = rows_without_frame(&rows)
                 .iter()
                 .take_while(|row| !row.contains("Unknown"));
             for part in known.flat_map(|row| row.split("  ")).map(str::trim) {
@@ -86,10 +84,10 @@ fn nothing_is_said_twice() {
     assert!(twice.is_empty(), "{}", twice.join("\n\n"));
 }
 
-/// Hops of which a path in a line says no more than their names.
+/// States of a hop that a one-line path omits.
 const SIMPLY_PASSED: [&str; 3] = ["passed", "flush sent", "no cache"];
 
-/// The path where it has no rows of its own, its broken rows joined.
+/// The path if it is drawn in one line, with wrapped rows joined.
 fn path_in_a_line(rows: &[String]) -> Option<String> {
     let from = rows
         .iter()
@@ -109,16 +107,20 @@ fn path_in_a_line(rows: &[String]) -> Option<String> {
     )
 }
 
-/// On a small terminal as well.
+/// The first task must be visible on the smallest terminal too.
 #[test]
 fn what_to_do_first_is_in_sight() {
     let mut hidden = Vec::new();
     for (situation, host, target) in SITUATIONS {
         let report = report(host, target);
         for size in SIZES {
-            let rows = overview(&report, size, false);
-            let at = body(&rows).iter().position(|row| row.contains("Fix first"));
-            if !report.verdicts.is_empty() && at.is_none_or(|at| at + 1 >= body(&rows).len()) {
+            let rows = dashboard_rows(&report, size, false);
+            let at = rows_without_frame(&rows)
+                .iter()
+                .position(|row| row.contains("Fix first"));
+            if !report.verdicts.is_empty()
+                && at.is_none_or(|at| at + 1 >= rows_without_frame(&rows).len())
+            {
                 hidden.push(format!("{situation} {size:?}\n{}", rows.join("\n")));
             }
         }
@@ -126,8 +128,7 @@ fn what_to_do_first_is_in_sight() {
     assert!(hidden.is_empty(), "{}", hidden.join("\n\n"));
 }
 
-/// What each mark and word of a path means, read from a screen without colours and characters
-/// beyond ASCII.
+/// Marks and words of a path, read from a screen without colours and with ASCII only.
 #[test]
 fn the_path_is_that_of_the_report() {
     const FATES: [(&str, &str); 9] = [
@@ -148,7 +149,7 @@ fn the_path_is_that_of_the_report() {
             continue;
         };
         for size in SIZES {
-            let rows = overview(&report, size, true);
+            let rows = dashboard_rows(&report, size, true);
             assert!(rows.concat().is_ascii(), "{situation} {size:?}");
             for hop in &verdict.flush_path {
                 let word = hop.state.to_string();
@@ -175,14 +176,14 @@ fn the_path_is_that_of_the_report() {
     assert!(read > 60, "{read}");
 }
 
-/// A hop opens its layer, a thing to do its step.
+/// Enter on a hop opens its layer, and Enter on a task opens its step.
 #[test]
 fn everything_on_it_that_opens_something_leads_there() {
     for (situation, host, target) in SITUATIONS {
         let report = report(host, target);
         for size in SIZES {
             assert_eq!(
-                tui::dead_links(report.clone(), size),
+                tui::find_dead_overview_links(report.clone(), size),
                 [""; 0],
                 "{situation} {size:?}"
             );
@@ -190,7 +191,6 @@ fn everything_on_it_that_opens_something_leads_there() {
     }
 }
 
-/// No host and no size is too much for any screen.
 #[test]
 fn every_screen_of_every_situation_is_drawn() {
     for (_, host, target) in SITUATIONS {
@@ -228,7 +228,7 @@ fn three_dashboards() {
             .into_iter()
             .find(|(name, ..)| *name == situation)
             .unwrap();
-        let rows = overview(&report(host, target), size, false);
+        let rows = dashboard_rows(&report(host, target), size, false);
         insta::with_settings!({ omit_expression => true, prepend_module_to_snapshot => false }, {
             insta::assert_snapshot!(format!("dashboard-{situation}"), rows.join("\n"));
         });

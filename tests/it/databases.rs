@@ -1,20 +1,20 @@
-//! Real servers with files on several file systems, found without being named: a verdict per
-//! directory.
+//! Real servers with files on several file systems are found without being named, with a verdict
+//! for each directory.
 
 use std::path::Path;
 
 use serde_json::Value;
 
-use super::support::loops::{ext4, file_system, xfs};
+use super::support::loops::{mount_ext4, mount_file_system, mount_xfs};
 use super::support::mariadb::Mariadb;
 use super::support::postgres::Cluster;
-use super::support::{check_json, fact, outcome, stderr, stdout, verdict, walwise};
+use super::support::{check_json, fact, rule_outcome, stderr, stdout, verdict, walwise};
 use crate::support::deadline::CommandInTime as _;
 
 const SECRET: &str = "Zk7hunter2";
 
-/// The reported roles of a directory.
-fn roles(report: &Value, directory: &Path) -> Vec<String> {
+/// Roles that the report gives a directory.
+fn directory_roles(report: &Value, directory: &Path) -> Vec<String> {
     let subject = format!("target {}", directory.display());
     let targets = report["targets"].as_array().unwrap();
     let target = targets
@@ -28,7 +28,7 @@ fn roles(report: &Value, directory: &Path) -> Vec<String> {
         .collect()
 }
 
-fn source(report: &Value, subject: &str, name: &str) -> String {
+fn fact_source(report: &Value, subject: &str, name: &str) -> String {
     let rows = report["facts"].as_array().unwrap();
     let row = rows
         .iter()
@@ -44,11 +44,11 @@ fn source(report: &Value, subject: &str, name: &str) -> String {
 #[test]
 #[ignore = "needs root: loop devices and PostgreSQL 15"]
 fn a_running_postgres_is_found_with_its_wal_and_a_tablespace_on_other_file_systems() {
-    let (data, wal, more) = (ext4(&[], ""), xfs(""), ext4(&[], ""));
-    let cluster = Cluster::beneath(&data.point, &wal.point);
-    let space = more.dir("space");
-    cluster.give(&space);
-    cluster.append(
+    let (data, wal, more) = (mount_ext4(&[], ""), mount_xfs(""), mount_ext4(&[], ""));
+    let cluster = Cluster::new_below(&data.point, &wal.point);
+    let space = more.create_subdirectory("space");
+    cluster.chown_to_server(&space);
+    cluster.append_to_file(
         "postgresql.conf",
         "wal_sync_method = open_datasync\nfsync = on\nfull_page_writes = off\n",
     );
@@ -69,14 +69,14 @@ fn a_running_postgres_is_found_with_its_wal_and_a_tablespace_on_other_file_syste
         (cluster.wal.as_path(), "wal"),
         (space.as_path(), "tablespace"),
     ] {
-        assert_eq!(roles(&report, directory), [role]);
+        assert_eq!(directory_roles(&report, directory), [role]);
         assert!(
             verdict(&report, directory).is_some(),
             "{}",
             report["verdicts"]
         );
     }
-    // Pages are torn where they lie, not where their log lies.
+    // Pages can tear in the data directory, not in the log directory.
     for (directory, expect) in [
         (&cluster.data, "applies"),
         (&space, "applies"),
@@ -84,21 +84,24 @@ fn a_running_postgres_is_found_with_its_wal_and_a_tablespace_on_other_file_syste
     ] {
         let target = format!("target {}", directory.display());
         assert_eq!(
-            outcome(&report, "pg.full-page-writes-off", &target),
+            rule_outcome(&report, "pg.full-page-writes-off", &target),
             Some(expect),
             "{target}"
         );
     }
     assert_eq!(fact(&report, &subject, "cluster.kind").unwrap(), "postgres");
-    let set = source(&report, &subject, "pg.wal_sync_method");
+    let set = fact_source(&report, &subject, "pg.wal_sync_method");
     assert!(
         set.starts_with(&format!("{}/postgresql.conf:", cluster.path("data"))),
         "{set}"
     );
-    // What belongs to another kind of server is no question here.
-    assert_eq!(outcome(&report, "mysql.flush-log-keep", &subject), None);
+    // A rule for another kind of server is not evaluated.
     assert_eq!(
-        outcome(&report, "pg.fsync-off", &subject),
+        rule_outcome(&report, "mysql.flush-log-keep", &subject),
+        None
+    );
+    assert_eq!(
+        rule_outcome(&report, "pg.fsync-off", &subject),
         Some("does-not-apply")
     );
 }
@@ -107,11 +110,15 @@ fn a_running_postgres_is_found_with_its_wal_and_a_tablespace_on_other_file_syste
 #[ignore = "needs root: loop devices and MariaDB"]
 fn a_running_mariadb_is_found_with_its_logs_on_other_file_systems_and_where_each_setting_is_set() {
     let (data, logs, binlogs) = (
-        ext4(&[], ""),
-        xfs(""),
-        file_system(256, &["mkfs.ext4", "-q"], ""),
+        mount_ext4(&[], ""),
+        mount_xfs(""),
+        mount_file_system(256, &["mkfs.ext4", "-q"], ""),
     );
-    let (redo, undo, binlog) = (logs.dir("redo"), logs.dir("undo"), binlogs.dir("binlog"));
+    let (redo, undo, binlog) = (
+        logs.create_subdirectory("redo"),
+        logs.create_subdirectory("undo"),
+        binlogs.create_subdirectory("binlog"),
+    );
     let lines = format!(
         "[mariadb-10.11]\ninnodb-log-group-home-dir = {}\ninnodb_undo_directory = {}\ninnodb_undo_tablespaces = 3\n\
          log-bin = {}/bin\n[mariadb]\nsync_binlog = 1 # each commit\ninnodb_flush_log_at_trx_commit = 2\n\
@@ -121,18 +128,18 @@ fn a_running_mariadb_is_found_with_its_logs_on_other_file_systems_and_where_each
         binlog.display()
     );
     for point in [&logs, &binlogs, &data] {
-        // The server's user has to get through.
+        // The server's user needs to traverse this directory.
         super::support::run("chmod", &["755", point.path()]);
     }
     for directory in [&redo, &undo, &binlog] {
         super::support::run("chown", &["mysql:mysql", directory.to_str().unwrap()]);
     }
-    let mut server = Mariadb::beneath(&data.point, &lines);
+    let mut server = Mariadb::new_below(&data.point, &lines);
     server.start();
 
     let (_, report) = check_json(&[]);
     let subject = format!("cluster {}", server.data.display());
-    let storage = server.own().join("conf.d/storage.cnf");
+    let storage = server.own_directory().join("conf.d/storage.cnf");
     for (name, value, line) in [
         ("mysql.redo_directory", redo.to_str().unwrap().into(), 2),
         ("mysql.undo_directory", undo.to_str().unwrap().into(), 3),
@@ -147,7 +154,7 @@ fn a_running_mariadb_is_found_with_its_logs_on_other_file_systems_and_where_each
             report["warnings"]
         );
         assert_eq!(
-            source(&report, &subject, name),
+            fact_source(&report, &subject, name),
             format!("{}:{line}", storage.display()),
             "{name}"
         );
@@ -168,13 +175,16 @@ fn a_running_mariadb_is_found_with_its_logs_on_other_file_systems_and_where_each
         "O_DIRECT"
     );
     assert_eq!(fact(&report, &subject, "cluster.kind").unwrap(), "mariadb");
-    assert_eq!(roles(&report, &server.data), ["data", "doublewrite"]);
     assert_eq!(
-        roles(&report, &redo),
+        directory_roles(&report, &server.data),
+        ["data", "doublewrite"]
+    );
+    assert_eq!(
+        directory_roles(&report, &redo),
         ["redo", "undo"],
         "one verdict for one file system"
     );
-    assert_eq!(roles(&report, &binlog), ["binlog"]);
+    assert_eq!(directory_roles(&report, &binlog), ["binlog"]);
     for directory in [&server.data, &redo, &binlog] {
         assert_eq!(
             verdict(&report, directory),
@@ -183,15 +193,15 @@ fn a_running_mariadb_is_found_with_its_logs_on_other_file_systems_and_where_each
         );
     }
     assert_eq!(
-        outcome(&report, "mysql.flush-log-relaxed", &subject),
+        rule_outcome(&report, "mysql.flush-log-relaxed", &subject),
         Some("applies")
     );
     assert_eq!(
-        outcome(&report, "mysql.sync-binlog-keep", &subject),
+        rule_outcome(&report, "mysql.sync-binlog-keep", &subject),
         Some("applies")
     );
     assert_eq!(
-        outcome(&report, "pg.fsync-off", &subject),
+        rule_outcome(&report, "pg.fsync-off", &subject),
         None,
         "that is no question of MariaDB"
     );
@@ -231,7 +241,7 @@ fn a_running_mariadb_is_found_with_its_logs_on_other_file_systems_and_where_each
         "{text}"
     );
 
-    // Passwords stand beside what is read.
+    // The configuration that is read also holds passwords.
     for arguments in [&["capture", "--no-mask"][..], &["facts"]] {
         let output = walwise().args(arguments).output_in_time();
         let said = stdout(&output) + &stderr(&output);
@@ -242,8 +252,8 @@ fn a_running_mariadb_is_found_with_its_logs_on_other_file_systems_and_where_each
         assert!(!said.contains(SECRET), "{arguments:?}");
     }
 
-    // A change that the server has not read is not in force, and one that it was told is.
-    server.write(
+    // A changed option file is not in force until a restart; a value set by SET GLOBAL is.
+    server.write_option_file(
         "conf.d/storage.cnf",
         &lines.replace("commit = 2", "commit = 1"),
     );
@@ -259,9 +269,9 @@ fn a_running_mariadb_is_found_with_its_logs_on_other_file_systems_and_where_each
             "{}",
             report["warnings"]
         );
-        let set = source(&report, &subject, name);
+        let set = fact_source(&report, &subject, name);
         assert!(
-            set.contains(&format!("{}/socket", server.own().display())),
+            set.contains(&format!("{}/socket", server.own_directory().display())),
             "{set}"
         );
     }
@@ -273,7 +283,7 @@ fn a_running_mariadb_is_found_with_its_logs_on_other_file_systems_and_where_each
         report["warnings"]
     );
 
-    // Who is not let in leaves it open, and the settings that no server takes while it runs stay
+    // The dynamic settings are unknown without a login, but settings that need a restart stay
     // known.
     server
         .sql("ALTER USER root@localhost IDENTIFIED BY 'x'")
@@ -291,10 +301,10 @@ fn a_running_mariadb_is_found_with_its_logs_on_other_file_systems_and_where_each
 #[test]
 #[ignore = "needs root: loop devices, a mount namespace and MariaDB"]
 fn a_mariadb_with_mounts_of_its_own_is_found_where_its_data_lies_here() {
-    let data = ext4(&[], "");
+    let data = mount_ext4(&[], "");
     super::support::run("chmod", &["755", data.path()]);
-    let mut server = Mariadb::beneath(&data.point, "[mysqld]\nsync_binlog = 1\n");
-    server.see_data_elsewhere();
+    let mut server = Mariadb::new_below(&data.point, "[mysqld]\nsync_binlog = 1\n");
+    server.mount_data_elsewhere();
     server.start();
     let (_, report) = check_json(&[]);
     let subject = format!("cluster {}", server.data.display());

@@ -1,16 +1,15 @@
-//! Machines of which walwise may see little: no /sys, no /etc, no other user's processes, a root
-//! that is read-only. It answers, and says what is missing.
+//! Hosts that hide things from walwise: no /sys, no /etc, no processes of other users, a read-only
+//! root. walwise still answers and reports what is missing.
 
 use std::path::Path;
 use std::process::{Command, Output};
 
 use crate::support::deadline::{ChildInTime as _, CommandInTime as _};
-use crate::support::programs::{copy_of_walwise, output_when_free};
+use crate::support::programs::{copy_of_walwise, output_retrying_busy};
 use crate::support::{stderr, stdout};
 
-/// Runs walwise in a mount name space of its own, after these lines of shell; `$walwise` is the
-/// program.
-fn behind(lines: &str, program: &Path) -> Output {
+/// Runs walwise in its own mount namespace after these shell lines; `$walwise` is the program.
+fn run_in_mount_namespace(lines: &str, program: &Path) -> Output {
     let script = format!("set -eu\nwalwise=$1\n{lines}");
     let mut command = Command::new("unshare");
     command
@@ -24,10 +23,10 @@ fn behind(lines: &str, program: &Path) -> Output {
             "-",
         ])
         .arg(program);
-    output_when_free(&mut command)
+    output_retrying_busy(&mut command)
 }
 
-fn answers(output: &Output, missing: &[&str]) {
+fn assert_reports_missing(output: &Output, missing: &[&str]) {
     let code = output.status.code().expect("it ended by itself");
     let said = stdout(output);
     assert!(
@@ -40,7 +39,7 @@ fn answers(output: &Output, missing: &[&str]) {
     }
 }
 
-fn program() -> (tempfile::TempDir, std::path::PathBuf) {
+fn copy_program() -> (tempfile::TempDir, std::path::PathBuf) {
     let dir = tempfile::tempdir_in("/dev/shm").unwrap();
     std::fs::set_permissions(
         dir.path(),
@@ -54,12 +53,12 @@ fn program() -> (tempfile::TempDir, std::path::PathBuf) {
 #[test]
 #[ignore = "needs root: mounts in a name space of its own"]
 fn without_sys_devices_are_unknown() {
-    let (_dir, program) = program();
-    let output = behind(
+    let (_dir, program) = copy_program();
+    let output = run_in_mount_namespace(
         "mount -t tmpfs none /sys\nexec \"$walwise\" check / --no-probe -v",
         &program,
     );
-    answers(&output, &["/sys"]);
+    assert_reports_missing(&output, &["/sys"]);
     assert!(
         !stdout(&output).starts_with("DURABLE"),
         "{}",
@@ -70,32 +69,32 @@ fn without_sys_devices_are_unknown() {
 #[test]
 #[ignore = "needs root: mounts in a name space of its own"]
 fn an_unreadable_etc_is_said() {
-    let (_dir, program) = program();
+    let (_dir, program) = copy_program();
     let lines = "mount -t tmpfs -o mode=0700 none /etc\n\
         exec setpriv --reuid 65534 --regid 65534 --clear-groups \"$walwise\" check / --no-probe -v";
-    answers(&behind(lines, &program), &["/etc/fstab"]);
+    assert_reports_missing(&run_in_mount_namespace(lines, &program), &["/etc/fstab"]);
 }
 
 #[test]
 #[ignore = "needs root: mounts in a name space of its own"]
 fn hidden_processes_are_said() {
-    let (_dir, program) = program();
+    let (_dir, program) = copy_program();
     let lines = "mount -t proc -o hidepid=2 none /proc\n\
         exec setpriv --reuid 65534 --regid 65534 --clear-groups \"$walwise\" check --no-probe -v";
-    answers(&behind(lines, &program), &["hidepid"]);
+    assert_reports_missing(&run_in_mount_namespace(lines, &program), &["hidepid"]);
 }
 
 #[test]
 #[ignore = "needs root: mounts in a name space of its own"]
 fn a_read_only_root_is_checked_and_not_probed() {
-    let (_dir, program) = program();
+    let (_dir, program) = copy_program();
     let read_only = "mount --rbind / /mnt && mount -o remount,bind,ro /mnt\n";
-    let output = behind(
+    let output = run_in_mount_namespace(
         &format!("{read_only}exec chroot /mnt \"$walwise\" check /var --no-probe"),
         &program,
     );
-    answers(&output, &["walwise "]);
-    let output = behind(
+    assert_reports_missing(&output, &["walwise "]);
+    let output = run_in_mount_namespace(
         &format!("{read_only}exec chroot /mnt \"$walwise\" probe /var --seconds 0.5"),
         &program,
     );
@@ -105,7 +104,7 @@ fn a_read_only_root_is_checked_and_not_probed() {
         "{}",
         stderr(&output)
     );
-    let output = behind(
+    let output = run_in_mount_namespace(
         &format!("{read_only}exec chroot /mnt \"$walwise\" check /var --no-probe --save"),
         &program,
     );
@@ -117,8 +116,8 @@ fn a_read_only_root_is_checked_and_not_probed() {
     );
 }
 
-/// The line of the weekly unit that begins with this word.
-fn unit(word: &str) -> String {
+/// The line of the weekly systemd unit that starts with this word.
+fn unit_file_line(word: &str) -> String {
     let unit = concat!(
         env!("CARGO_MANIFEST_DIR"),
         "/packaging/systemd/walwise-check.service"
@@ -130,11 +129,12 @@ fn unit(word: &str) -> String {
         .to_owned()
 }
 
-/// The weekly unit may enter the root of a server in a container; whoever may not says so.
+/// The weekly unit may enter the root directory of a containerised server; without that permission
+/// walwise reports a limit.
 #[test]
 #[ignore = "needs root: mounts in a name space of its own"]
 fn the_weekly_unit_enters_containers() {
-    let (_dir, program) = program();
+    let (_dir, program) = copy_program();
     let said = |capabilities: &str| {
         let lines = format!(
             "tree=$(mktemp -d)
@@ -149,9 +149,9 @@ fn the_weekly_unit_enters_containers() {
             until grep -qx mariadbd \"/proc/$!/comm\"; do [ -d \"/proc/$!\" ]; done
             setpriv --bounding-set '{capabilities}' \"$walwise\" check -v --no-probe --format json || true"
         );
-        stdout(&behind(&lines, &program))
+        stdout(&run_in_mount_namespace(&lines, &program))
     };
-    let of_unit = unit("CapabilityBoundingSet=")
+    let of_unit = unit_file_line("CapabilityBoundingSet=")
         .to_ascii_lowercase()
         .replace("cap_", "+")
         .replace(' ', ",");
@@ -164,17 +164,17 @@ fn the_weekly_unit_enters_containers() {
     assert!(found.contains("mount namespace (container?)"), "{found}");
     assert!(!found.contains("cannot be entered"), "{found}");
     assert!(
-        unit("SystemCallFilter=")
+        unit_file_line("SystemCallFilter=")
             .split(' ')
             .any(|call| call == "chroot"),
         "which @system-service lacks"
     );
 }
 
-/// A server that runs is in the report, or the report says that descriptors were lacking.
+/// A running server is in the report, or the report says that file descriptors ran out.
 #[test]
 fn a_server_is_not_lost_for_want_of_descriptors() {
-    let (dir, program) = program();
+    let (dir, program) = copy_program();
     let server = dir.path().join("mariadbd");
     assert!(
         Command::new("cp")
@@ -193,7 +193,7 @@ fn a_server_is_not_lost_for_want_of_descriptors() {
         .map(|most| {
             let mut command = Command::new("prlimit");
             command.arg(format!("--nofile={most}:{most}")).arg(&program);
-            output_when_free(command.args(["check", "--no-probe", "-v", "--format", "json"]))
+            output_retrying_busy(command.args(["check", "--no-probe", "-v", "--format", "json"]))
         })
         .collect();
     server.kill_in_time();

@@ -1,6 +1,6 @@
-//! The experiments of the five documents, repeated: what the records in `rules/trials` say of the
-//! claims in `tests/trials/claims.toml`. These lie outside `rules`, where each `.toml` is of the
-//! pack.
+//! Repeats the experiments of five published documents: compares records in `rules/trials` with the
+//! claims in `tests/trials/claims.toml`. The claims are outside `rules`, where every `.toml` file
+//! belongs to the rule pack.
 
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -24,25 +24,26 @@ struct Claim {
     faster: Option<String>,
     slower: Option<String>,
     alike: Option<[String; 2]>,
-    /// How many times as fast the faster one is said to be, at least.
+    /// Least speed-up that the document claims for the faster candidate.
     least: Option<f64>,
-    /// What the record says of it.
+    /// Result of the record for the claim.
     here: String,
 }
 
-fn directory() -> PathBuf {
+fn records_directory() -> PathBuf {
     Path::new(env!("CARGO_MANIFEST_DIR")).join("rules")
 }
 
-fn record(name: &str) -> TrialRecord {
-    let path = directory().join("trials").join(format!("{name}.json"));
+fn read_trial_record(name: &str) -> TrialRecord {
+    let path = records_directory()
+        .join("trials")
+        .join(format!("{name}.json"));
     TrialRecord::parse(&fs::read_to_string(path).unwrap()).unwrap()
 }
 
 impl Claim {
-    /// The two that it compares; the first is said to be the faster one, unless they are said to be
-    /// alike.
-    fn pair(&self) -> [&str; 2] {
+    /// The two compared candidates, the faster one first unless the document calls them equal.
+    fn compared_candidates(&self) -> [&str; 2] {
         match (&self.faster, &self.slower, &self.alike) {
             (Some(faster), Some(slower), None) => [faster, slower],
             (None, None, Some([one, other])) => [one, other],
@@ -50,8 +51,8 @@ impl Claim {
         }
     }
 
-    /// The contest between those that it names, and their places there.
-    fn contest(&self, record: &TrialRecord) -> (PairwiseComparison, [usize; 2]) {
+    /// The record's comparison of the two candidates, and their positions in it.
+    fn comparison_in_record(&self, record: &TrialRecord) -> (PairwiseComparison, [usize; 2]) {
         let candidate = |word: &str| {
             let place = record
                 .candidates
@@ -74,12 +75,12 @@ impl Claim {
                         .position(|(_, name)| *name == word)
                         .unwrap()
                 };
-                let places = self.pair().map(place);
+                let places = self.compared_candidates().map(place);
                 (found.comparison, places)
             }
             (None, Some(load)) => {
                 let found = record
-                    .results()
+                    .load_results()
                     .into_iter()
                     .find(|found| found.load.name() == *load);
                 let found = found.unwrap_or_else(|| panic!("{}: no {load}", self.says));
@@ -90,15 +91,16 @@ impl Claim {
                         .position(|ranked| *ranked == candidate(word))
                         .unwrap()
                 };
-                let places = self.pair().map(place);
+                let places = self.compared_candidates().map(place);
                 (found.comparison, places)
             }
             _ => panic!("{}: name a load, or on", self.says),
         }
     }
 
-    /// What holds of it, by the outcome and the bounds of the logarithm.
-    fn found(&self, outcome: PairOutcome, bounds: Option<(f64, f64)>) -> &'static str {
+    /// Judges the claim by the record's outcome; `bounds` is the interval of the logarithm of the
+    /// ratio.
+    fn judge_claim(&self, outcome: PairOutcome, bounds: Option<(f64, f64)>) -> &'static str {
         if self
             .least
             .zip(bounds)
@@ -124,11 +126,11 @@ fn the_records_say_of_the_documents_claims_what_is_kept() {
     let claims: Claims = toml::from_str(&fs::read_to_string(claims).unwrap()).unwrap();
     let mut wrong = Vec::new();
     for claim in &claims.claim {
-        let record = record(&claim.record);
-        let (contest, [one, other]) = claim.contest(&record);
+        let record = read_trial_record(&claim.record);
+        let (contest, [one, other]) = claim.comparison_in_record(&record);
         let bounds = contest.bounds(one, other);
-        let found = claim.found(contest.pair_outcome(one, other), bounds);
-        let [first, second] = claim.pair();
+        let found = claim.judge_claim(contest.pair_outcome(one, other), bounds);
+        let [first, second] = claim.compared_candidates();
         let times = bounds.map_or_else(
             || "—".to_owned(),
             |(low, high)| {

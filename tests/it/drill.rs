@@ -1,5 +1,5 @@
-//! The drill with the real program: a writer that is killed in mid-commit, the surviving pages, and
-//! the comparison.
+//! The drill with the real program: a writer killed in mid-commit, the surviving pages, and the
+//! comparison.
 
 use std::os::unix::process::ExitStatusExt as _;
 use std::path::Path;
@@ -9,10 +9,10 @@ use nix::sys::signal::{Signal, kill};
 use nix::unistd::Pid;
 
 use crate::support::deadline::{ChildInTime as _, ChildLines, CommandInTime as _};
-use crate::support::{names, run, stderr, stdout, walwise};
+use crate::support::{run, sorted_file_names, stderr, stdout, walwise};
 
-/// The output of a writer that was killed in this directory.
-fn acknowledged(directory: &Path, arguments: &[&str]) -> String {
+/// Output of a writer in this directory that is killed.
+fn output_of_killed_writer(directory: &Path, arguments: &[&str]) -> String {
     let mut writer = walwise()
         .args(["drill", "write"])
         .arg(directory)
@@ -42,8 +42,8 @@ fn what_was_acknowledged_is_found_again_and_what_is_damaged_is_missed() {
         let directory = tempfile::tempdir_in("/var/tmp").unwrap();
         let [data, acks, rest] = ["data", "acks", "rest"].map(|name| directory.path().join(name));
         std::fs::create_dir(&data).unwrap();
-        std::fs::write(&acks, acknowledged(&data, arguments)).unwrap();
-        assert_eq!(names(&data), ["walwise-drill"]);
+        std::fs::write(&acks, output_of_killed_writer(&data, arguments)).unwrap();
+        assert_eq!(sorted_file_names(&data), ["walwise-drill"]);
         let read = || drill(&["read", data.to_str().unwrap()]);
         let compared = |left: &Output| {
             std::fs::write(&rest, &left.stdout).unwrap();
@@ -82,14 +82,14 @@ fn what_was_acknowledged_is_found_again_and_what_is_damaged_is_missed() {
     }
 }
 
-/// A drill counts for the stack that was drilled, and a record of another stack does not count.
+/// A drill counts only for the storage stack on which it ran.
 #[test]
 fn a_record_speaks_of_the_stack_that_was_drilled() {
     let directory = tempfile::tempdir_in("/var/tmp").unwrap();
     let [data, acks, rest, record] =
         ["data", "acks", "rest", "drills.json"].map(|name| directory.path().join(name));
     std::fs::create_dir(&data).unwrap();
-    std::fs::write(&acks, acknowledged(&data, &[])).unwrap();
+    std::fs::write(&acks, output_of_killed_writer(&data, &[])).unwrap();
     let rest_of = || stdout(&drill(&["read", data.to_str().unwrap()]));
     std::fs::write(&rest, rest_of()).unwrap();
     let compared = || {
@@ -120,7 +120,7 @@ fn a_record_speaks_of_the_stack_that_was_drilled() {
     let again = compared();
     assert_eq!(again.status.code(), Some(2));
     assert!(
-        stderr(&again).contains("is in the record already"),
+        stderr(&again).contains("is already in the record"),
         "{}",
         stderr(&again)
     );
@@ -153,7 +153,7 @@ fn a_record_speaks_of_the_stack_that_was_drilled() {
     assert!(!said.contains("none lost"), "{said}");
 }
 
-/// A signal ends the writer wherever it is, and nobody goes on writing.
+/// A signal ends the writer at any moment, and no process keeps writing.
 #[test]
 fn a_signal_ends_it_and_says_so() {
     for lines in [0, 1, 30] {
@@ -175,7 +175,7 @@ fn a_signal_ends_it_and_says_so() {
         heard.extend(log);
         let output = writer.output_in_time();
         let told = output.status.code() == Some(128 + Signal::SIGTERM as i32);
-        // Before it listens it ends as every program does.
+        // Before its handler is installed, a signal kills the writer as usual.
         assert!(
             told || output.status.signal() == Some(Signal::SIGTERM as i32) && heard.is_empty(),
             "{output:?}"
@@ -199,10 +199,10 @@ fn nothing_is_written_into_a_database() {
         "{}",
         stderr(&refused)
     );
-    assert_eq!(names(directory.path()), ["PG_VERSION"]);
+    assert_eq!(sorted_file_names(directory.path()), ["PG_VERSION"]);
 }
 
-/// The commands that are printed are those that there are.
+/// The printed commands exist and run.
 #[test]
 fn the_steps_can_be_done_as_they_are_told() {
     let walwise = env!("CARGO_BIN_EXE_walwise");

@@ -1,4 +1,4 @@
-//! The commands in help and README: each can be typed as it stands, and names existing rules and
+//! The commands in help and README: each can be typed as printed, and names existing rules and
 //! facts.
 
 use std::collections::BTreeSet;
@@ -12,9 +12,8 @@ use walwise::cli::examples;
 use walwise_judge::rules::RuleSet;
 use walwise_model::facts::catalog;
 
-/// The words of a line as a shell gives them to the first program in it: quotes removed, what is
-/// redirected left out.
-fn words(line: &str) -> Vec<String> {
+/// Words that a shell passes to the first program of a line: without quotes and redirections.
+fn shell_words(line: &str) -> Vec<String> {
     let mut words = vec![String::new()];
     let mut quoted = false;
     for c in line.chars() {
@@ -33,9 +32,9 @@ fn words(line: &str) -> Vec<String> {
     words
 }
 
-/// Why a line cannot be typed as it stands; `None` if it can.
-fn wrong(line: &str) -> Option<String> {
-    let words = words(line);
+/// The reason why a line cannot be typed as printed, if any.
+fn typing_problem(line: &str) -> Option<String> {
+    let words = shell_words(line);
     let cli = match Cli::try_parse_from(&words) {
         Ok(cli) => cli,
         Err(error)
@@ -46,8 +45,8 @@ fn wrong(line: &str) -> Option<String> {
         Err(error) => return Some(format!("{line}: {error}")),
     };
     let is_rule = |id: &str| RuleSet::builtin().rules().iter().any(|rule| rule.id == id);
-    let is_fact = |key: &str| catalog::all().any(|fact| fact.name.starts_with(key));
-    // A word in capitals is one to be replaced.
+    let is_fact = |key: &str| catalog::all_keys().any(|fact| fact.name.starts_with(key));
+    // A word in capitals is a placeholder.
     let stands_for_one = |word: &str| !word.contains(char::is_lowercase);
     let known = match &cli.command {
         Some(CliCommand::Explain(args)) => is_rule(&args.rule) || stands_for_one(&args.rule),
@@ -65,8 +64,8 @@ fn wrong(line: &str) -> Option<String> {
     (!known).then(|| format!("{line}: there is no such rule or fact"))
 }
 
-/// Every command with the words that lead to it.
-fn commands() -> Vec<(String, clap::Command)> {
+/// Every command and subcommand, with the words that select it.
+fn all_commands() -> Vec<(String, clap::Command)> {
     fn walk(command: &clap::Command, path: &str, out: &mut Vec<(String, clap::Command)>) {
         out.push((path.to_owned(), command.clone()));
         for kid in command
@@ -84,7 +83,7 @@ fn commands() -> Vec<(String, clap::Command)> {
 #[test]
 fn every_command_s_help_ends_with_examples_that_work() {
     let mut told = BTreeSet::new();
-    for (path, mut command) in commands() {
+    for (path, mut command) in all_commands() {
         for help in [
             command.render_help().to_string(),
             command.render_long_help().to_string(),
@@ -97,11 +96,14 @@ fn every_command_s_help_ends_with_examples_that_work() {
                 .filter(|l| l.starts_with("  walwise"))
                 .map(str::trim_start)
                 .collect();
-            let bad: Vec<String> = lines.iter().filter_map(|line| wrong(line)).collect();
+            let bad: Vec<String> = lines
+                .iter()
+                .filter_map(|line| typing_problem(line))
+                .collect();
             assert_eq!(bad, [""; 0], "`{path}`");
-            let own = words(&format!("walwise {path}"));
+            let own = shell_words(&format!("walwise {path}"));
             assert!(
-                lines.iter().any(|line| words(line).starts_with(&own)),
+                lines.iter().any(|line| shell_words(line).starts_with(&own)),
                 "`{path}` has none of its own"
             );
             told.insert(path.clone());
@@ -114,7 +116,7 @@ fn every_command_s_help_ends_with_examples_that_work() {
     assert_eq!(told, written, "examples of a command that there is not");
 }
 
-/// Lines that a terminal has no room for would be broken in the middle of a command.
+/// A longer line would wrap in the middle of a command.
 #[test]
 fn examples_fit_a_terminal_of_eighty_columns() {
     for (line, what_for) in examples::ALL.iter().flat_map(|examples| examples.lines) {
@@ -134,7 +136,7 @@ fn every_command_in_the_readme_and_the_manual_works() {
         if number % 2 == 1 {
             lines.extend(part.lines().map(|line| line.trim_start_matches("sudo ")));
         } else {
-            // Words in backticks may be broken over two lines, never a command.
+            // Text in backticks may wrap over two lines, a command must not.
             lines.extend(
                 part.lines()
                     .flat_map(|line| line.split('`').skip(1).step_by(2)),
@@ -142,9 +144,12 @@ fn every_command_in_the_readme_and_the_manual_works() {
         }
     }
     lines.retain(|line| *line == "walwise" || line.starts_with("walwise "));
-    // The report shown there begins with the program's name and version.
+    // The sample report starts with the program's name and version, which is not a command.
     lines.retain(|line| !line.starts_with(concat!("walwise ", env!("CARGO_PKG_VERSION"))));
     assert!(lines.len() >= 20, "{lines:?}");
-    let bad: Vec<String> = lines.iter().filter_map(|line| wrong(line)).collect();
+    let bad: Vec<String> = lines
+        .iter()
+        .filter_map(|line| typing_problem(line))
+        .collect();
     assert_eq!(bad, [""; 0]);
 }

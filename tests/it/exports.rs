@@ -1,5 +1,5 @@
-//! Journeys to a saved report: by keys, by the mouse alone, on terminals that answer nothing, have
-//! few colours or none, or only ASCII. The saved report equals the output of `walwise check`.
+//! Exports from the screens: by keys, by mouse, and on terminals without answers, without colours,
+//! or with ASCII only. The saved report equals the output of `walwise check`.
 
 use std::fs;
 use std::os::unix::fs::PermissionsExt;
@@ -10,34 +10,32 @@ use walwise_report::Format;
 
 use crate::support::deadline::CommandInTime as _;
 use crate::support::pty::Pty;
-use crate::support::{names, stdout, walwise};
+use crate::support::{sorted_file_names, stdout, walwise};
 
-fn capture(name: &str) -> PathBuf {
+fn capture_path(name: &str) -> PathBuf {
     Path::new(env!("CARGO_MANIFEST_DIR"))
         .join("tests/hosts")
         .join(name)
 }
 
-/// The screens on a capture with a database at risk, in an empty directory.
-fn screens(place: &Path, variables: &[(&str, &str)], options: &[&str]) -> Pty {
-    let host = capture("ext4-nobarrier.host");
+/// The screens on a capture with a database at risk, run in an empty directory.
+fn open_screens(place: &Path, variables: &[(&str, &str)], options: &[&str]) -> Pty {
+    let host = capture_path("ext4-nobarrier.host");
     let mut arguments = vec!["--host", host.to_str().unwrap()];
     arguments.extend(options);
     let pty = Pty::walwise_in(place, variables, &arguments);
-    pty.until_shown("Fix first");
+    pty.wait_for_text("Fix first");
     pty
 }
 
-/// The only file in a directory.
 fn only_file(place: &Path) -> PathBuf {
-    let names = names(place);
+    let names = sorted_file_names(place);
     assert_eq!(names.len(), 1, "{names:?}");
     place.join(&names[0])
 }
 
-/// The output of `walwise check` for the same capture.
-fn printed(format: &str) -> String {
-    let host = capture("ext4-nobarrier.host");
+fn check_output(format: &str) -> String {
+    let host = capture_path("ext4-nobarrier.host");
     stdout(
         &walwise()
             .args(["check", "--format", format, "--host"])
@@ -46,11 +44,11 @@ fn printed(format: &str) -> String {
     )
 }
 
-/// The same in full; only the text has a short form.
-fn printed_whole(format: Format) -> String {
+/// Output of `walwise check` in full: `--verbose` for text, the only format with a short form.
+fn verbose_check_output(format: Format) -> String {
     match format {
         Format::Text => {
-            let host = capture("ext4-nobarrier.host");
+            let host = capture_path("ext4-nobarrier.host");
             stdout(
                 &walwise()
                     .args(["check", "-v", "--host"])
@@ -58,15 +56,15 @@ fn printed_whole(format: Format) -> String {
                     .output_in_time(),
             )
         }
-        other => printed(other.name()),
+        other => check_output(other.name()),
     }
 }
 
-/// A time, with zeros for digits.
+/// Pattern of a timestamp, with zeros for digits.
 const SHAPE: &str = "0000-00-00T00:00:00Z";
 
-/// Without the time at which it was made.
-fn timeless(document: &str) -> String {
+/// Replaces the timestamp of the report.
+fn replace_timestamps(document: &str) -> String {
     let untimed = |line: &str| {
         let run = "walwise_last_run_timestamp_seconds ";
         if line.starts_with(run) {
@@ -76,7 +74,7 @@ fn timeless(document: &str) -> String {
         }
     };
     let document: String = document.split_inclusive('\n').map(untimed).collect();
-    // Wherever it stands: in HTML a tag follows without a blank.
+    // Anywhere in the text: in HTML a tag follows without a blank.
     let (mut out, mut rest) = (String::new(), document.as_str());
     while let Some(next) = rest.chars().next() {
         let time = rest.get(..SHAPE.len()).filter(|word| {
@@ -99,8 +97,8 @@ fn timeless(document: &str) -> String {
     out
 }
 
-/// Without what is blank at the ends of lines.
-fn trimmed(screen: &str) -> String {
+/// Removes trailing blanks from every line.
+fn trim_line_ends(screen: &str) -> String {
     screen
         .lines()
         .map(|line| line.trim_end().to_owned() + "\n")
@@ -110,16 +108,16 @@ fn trimmed(screen: &str) -> String {
 #[test]
 fn every_form_is_saved_as_check_prints_it() {
     let place = tempfile::tempdir().unwrap();
-    let mut pty = screens(place.path(), &[], &[]);
+    let mut pty = open_screens(place.path(), &[], &[]);
     pty.press("e");
-    pty.until_shown("Nothing is written until you confirm with s");
+    pty.wait_for_text("Nothing is written until you confirm with s");
     let mut before: Vec<String> = Vec::new();
     for form in Format::ALL {
         let (format, extension) = (form.name(), form.extension());
         pty.press("s");
-        pty.until_shown(&format!("Save as {format}"));
+        pty.wait_for_text(&format!("Save as {format}"));
         assert_eq!(
-            names(place.path()),
+            sorted_file_names(place.path()),
             before,
             "nothing is written before it was answered"
         );
@@ -130,7 +128,7 @@ fn every_form_is_saved_as_check_prints_it() {
                 && shown.contains(&format!(".{extension}"))
                 && !shown.contains("Save as")
         });
-        let new: Vec<String> = names(place.path())
+        let new: Vec<String> = sorted_file_names(place.path())
             .into_iter()
             .filter(|name| !before.contains(name))
             .collect();
@@ -140,21 +138,25 @@ fn every_form_is_saved_as_check_prints_it() {
             "{name}"
         );
         let saved = fs::read_to_string(place.path().join(name)).unwrap();
-        assert_eq!(timeless(&saved), timeless(&printed_whole(form)), "{format}");
-        pty.asked_for(&place.path().join(name));
-        before = names(place.path());
+        assert_eq!(
+            replace_timestamps(&saved),
+            replace_timestamps(&verbose_check_output(form)),
+            "{format}"
+        );
+        pty.accept_changed_file(&place.path().join(name));
+        before = sorted_file_names(place.path());
         pty.press("j");
     }
     pty.press("q");
-    pty.ends(0);
+    pty.assert_ends_clean(0);
 }
 
-fn mode(path: &Path) -> u32 {
+fn permission_bits(path: &Path) -> u32 {
     fs::metadata(path).unwrap().permissions().mode() & 0o777
 }
 
-/// A file as anybody makes it.
-fn fresh(place: &Path) -> PathBuf {
+/// A file created with default permissions.
+fn create_file(place: &Path) -> PathBuf {
     let path = place.join("fresh");
     fs::write(&path, "").unwrap();
     path
@@ -166,36 +168,36 @@ fn a_file_that_exists_is_replaced_only_after_a_question() {
     let mine = place.path().join("mine.md");
     fs::write(&mine, "mine").unwrap();
     fs::set_permissions(&mine, fs::Permissions::from_mode(0o640)).unwrap();
-    let mut pty = screens(place.path(), &[], &[]);
+    let mut pty = open_screens(place.path(), &[], &[]);
     let down = Format::ALL
         .iter()
         .position(|form| *form == Format::Markdown)
         .unwrap();
     pty.press(&format!("e{}s", "j".repeat(down)));
-    pty.until_shown("Save as markdown");
+    pty.wait_for_text("Save as markdown");
     pty.press("\x15mine.md\r");
-    pty.until_shown("Replace it?");
+    pty.wait_for_text("Replace it?");
     pty.press("\x1b");
-    pty.until_gone("Replace it?");
+    pty.wait_for_text_gone("Replace it?");
     assert_eq!(fs::read_to_string(&mine).unwrap(), "mine");
     pty.press("s");
-    pty.until_shown("Save as markdown");
+    pty.wait_for_text("Save as markdown");
     pty.press("\x15mine.md\r");
-    pty.until_shown("Replace it?");
+    pty.wait_for_text("Replace it?");
     pty.press("y");
-    pty.until_shown("saved: ");
+    pty.wait_for_text("saved: ");
     assert_eq!(
-        timeless(&fs::read_to_string(&mine).unwrap()),
-        timeless(&printed("markdown"))
+        replace_timestamps(&fs::read_to_string(&mine).unwrap()),
+        replace_timestamps(&check_output("markdown"))
     );
-    // It is a new file, of which nothing is as it was.
+    // The export creates a new file that does not inherit the old one's permissions.
     let usual = if nix::unistd::geteuid().is_root() {
         0o600
     } else {
-        mode(&fresh(place.path()))
+        permission_bits(&create_file(place.path()))
     };
-    assert_eq!(mode(&mine), usual);
-    // What is wrong is said, and the name is kept.
+    assert_eq!(permission_bits(&mine), usual);
+    // After an error the typed name stays in the field.
     for (name, said) in [
         ("no/such/place.md", "No such file or directory"),
         (".", "name a file, not a directory"),
@@ -203,9 +205,10 @@ fn a_file_that_exists_is_replaced_only_after_a_question() {
         (place.path().to_str().unwrap(), "a directory"),
     ] {
         pty.press("s");
-        pty.until_shown("Save as markdown");
+        pty.wait_for_text("Save as markdown");
         pty.press(&format!("\x15{name}\r"));
-        // It goes on in the next line of the frame, beside which the list behind may have its mark.
+        // The message wraps in the frame, and a mark of the list behind may stand next to the
+        // message.
         let words = |text: String| {
             text.replace(['│', '▸'], " ")
                 .split_whitespace()
@@ -216,45 +219,45 @@ fn a_file_that_exists_is_replaced_only_after_a_question() {
             words(screen.contents()).contains(said)
         });
         pty.press("\x1b");
-        pty.until_gone("Save as markdown");
+        pty.wait_for_text_gone("Save as markdown");
     }
-    pty.asked_for(&mine);
+    pty.accept_changed_file(&mine);
     pty.press("q");
-    pty.ends(0);
+    pty.assert_ends_clean(0);
 }
 
-/// From the start to a saved report without any key except those of the file's name.
+/// Saves a report by mouse; keys are used only for the file name.
 #[test]
 fn the_mouse_alone_exports_and_can_be_freed() {
     let place = tempfile::tempdir().unwrap();
-    let mut pty = screens(place.path(), &[], &[]);
+    let mut pty = open_screens(place.path(), &[], &[]);
     pty.click("critical");
     pty.click("critical");
-    pty.until_shown("enter close");
+    pty.wait_for_text("enter close");
     pty.click("6 Export");
-    pty.until_shown("Nothing is written");
+    pty.wait_for_text("Nothing is written");
     pty.click("json");
-    pty.until_shown("▸ json");
+    pty.wait_for_text("▸ json");
     pty.click("json");
-    pty.until_shown("\"schema\":");
+    pty.wait_for_text("\"schema\":");
     pty.press("\x1b[<65;10;10M");
-    pty.until_gone("Export   same output");
+    pty.wait_for_text_gone("Export   same output");
     pty.press("\x1b[<64;10;10M");
-    pty.until_shown("Export   same output");
-    // The wheel chose the line above when it came to the top.
+    pty.wait_for_text("Export   same output");
+    // At the top of the list the wheel selected the line above.
     pty.click("json");
     pty.click("? help");
-    pty.until_shown("type to filter");
+    pty.wait_for_text("type to filter");
     pty.click("save the document");
-    pty.until_shown("Save as json");
+    pty.wait_for_text("Save as json");
     pty.click("enter save");
-    pty.until_shown("saved: ");
+    pty.wait_for_text("saved: ");
     let file = only_file(place.path());
     assert_eq!(
-        timeless(&fs::read_to_string(&file).unwrap()),
-        timeless(&printed("json"))
+        replace_timestamps(&fs::read_to_string(&file).unwrap()),
+        replace_timestamps(&check_output("json"))
     );
-    pty.asked_for(&file);
+    pty.accept_changed_file(&file);
     pty.press("m");
     pty.until("the mouse is free", |screen| {
         screen.mouse_protocol_mode() == vt100::MouseProtocolMode::None
@@ -264,23 +267,22 @@ fn the_mouse_alone_exports_and_can_be_freed() {
         screen.mouse_protocol_mode() == vt100::MouseProtocolMode::PressRelease
     });
     pty.click("q quit");
-    pty.ends(0);
+    pty.assert_ends_clean(0);
 }
 
-/// Answers, which not every terminal gives, are never waited for: nothing that asks for one is
-/// sent.
+/// walwise sends no terminal query, because some terminals never answer.
 #[test]
 fn nothing_is_asked_of_the_terminal() {
     let place = tempfile::tempdir().unwrap();
-    let mut pty = screens(place.path(), &[], &[]);
+    let mut pty = open_screens(place.path(), &[], &[]);
     pty.press("e\ry");
-    pty.until_shown("walwise");
+    pty.wait_for_text("walwise");
     pty.press("s\r");
-    pty.until_shown("saved: ");
-    pty.asked_for(&only_file(place.path()));
+    pty.wait_for_text("saved: ");
+    pty.accept_changed_file(&only_file(place.path()));
     pty.press("q");
-    pty.ends(0);
-    let written = pty.written();
+    pty.assert_ends_clean(0);
+    let written = pty.all_output();
     for question in [
         "\x1b[6n", "\x1b[5n", "\x1b[c", "\x1b[0c", "\x1b[>", "\x1b[=", "\x1b[?u", "\x1b[18t", "$p",
         "\x1bP+q", ";?\x1b", ";?\x07",
@@ -289,28 +291,29 @@ fn nothing_is_asked_of_the_terminal() {
     }
 }
 
-/// The text on the screen of the overview, without what colours and marks may do.
-fn overview(variables: &[(&str, &str)], options: &[&str]) -> (String, String) {
+/// Text of the overview screen and the raw output, to test that colours and marks do not change the
+/// text.
+fn overview_text(variables: &[(&str, &str)], options: &[&str]) -> (String, String) {
     let place = tempfile::tempdir().unwrap();
-    let mut pty = screens(place.path(), variables, options);
+    let mut pty = open_screens(place.path(), variables, options);
     let shown = pty.until("all is read", |screen| {
         screen.contents().contains("recommended")
     });
     pty.press("q");
-    pty.ends(0);
-    (shown, pty.written())
+    pty.assert_ends_clean(0);
+    (shown, pty.all_output())
 }
 
 #[test]
 fn without_colours_the_same_words_are_there() {
-    let (rich, coloured) = overview(&[], &[]);
-    // As a terminal of sixteen colours knows them, which takes the numbers of 256 for blinking.
+    let (rich, coloured) = overview_text(&[], &[]);
+    // A 16-colour terminal misreads the escape of 256 colours (`38;5`) as blinking.
     assert!(
         coloured.contains(";36m") && !coloured.contains("38;5;"),
         "{coloured:?}"
     );
-    let (plain, written) = overview(&[("NO_COLOR", "1")], &[]);
-    assert_eq!(trimmed(&rich), trimmed(&plain));
+    let (plain, written) = overview_text(&[("NO_COLOR", "1")], &[]);
+    assert_eq!(trim_line_ends(&rich), trim_line_ends(&plain));
     let parameters = written.split("\x1b[").skip(1).filter_map(|rest| {
         let end = rest.find(|c: char| c.is_ascii_alphabetic())?;
         rest[end..].starts_with('m').then(|| rest[..end].to_owned())
@@ -328,12 +331,12 @@ fn without_colours_the_same_words_are_there() {
 
 #[test]
 fn ascii_has_the_same_words() {
-    let (rich, _) = overview(&[], &[]);
+    let (rich, _) = overview_text(&[], &[]);
     for (variables, options) in [
         (&[][..], &["--ascii"][..]),
         (&[("LC_ALL", "C")][..], &[][..]),
     ] {
-        let (ascii, written) = overview(variables, options);
+        let (ascii, written) = overview_text(variables, options);
         assert!(written.is_ascii(), "{ascii}");
         let words = |text: &str| {
             let word = |word: &&str| {
@@ -357,26 +360,29 @@ fn ascii_has_the_same_words() {
 #[test]
 fn a_terminal_without_a_cursor_gets_the_report_as_text() {
     let place = tempfile::tempdir().unwrap();
-    let host = capture("ext4-nobarrier.host");
+    let host = capture_path("ext4-nobarrier.host");
     let mut pty = Pty::walwise_in(
         place.path(),
         &[("TERM", "dumb")],
         &["--host", host.to_str().unwrap()],
     );
-    pty.ends(0);
-    let written = pty.written().replace("\r\n", "\n");
+    pty.assert_ends_clean(0);
+    let written = pty.all_output().replace("\r\n", "\n");
     let (said, report) = written.split_once('\n').unwrap();
     assert!(said.contains("TERM=dumb"), "{said}");
     assert!(!report.contains('\x1b'), "{report}");
-    assert_eq!(timeless(report), timeless(&printed("text")));
+    assert_eq!(
+        replace_timestamps(report),
+        replace_timestamps(&check_output("text"))
+    );
 }
 
-/// A server of tmux, ended with the test.
+/// A tmux server that ends with the test.
 struct Tmux(PathBuf);
 
 impl Drop for Tmux {
     fn drop(&mut self) {
-        // It has usually ended with its only window.
+        // The server has usually ended with its only window.
         Command::new("tmux")
             .arg("-S")
             .arg(&self.0)
@@ -385,7 +391,7 @@ impl Drop for Tmux {
     }
 }
 
-/// Copied text arrives at the terminal around tmux, whichever of its two settings allows it.
+/// Copied text reaches the outer terminal with either value of tmux's `set-clipboard`.
 #[test]
 #[ignore = "needs tmux"]
 fn copying_goes_through_tmux() {
@@ -394,7 +400,7 @@ fn copying_goes_through_tmux() {
         let server = Tmux(place.path().join("socket"));
         let config = place.path().join("tmux.conf");
         fs::write(&config, format!("{setting}\nset -g exit-empty on\n")).unwrap();
-        let host = capture("ext4-nobarrier.host");
+        let host = capture_path("ext4-nobarrier.host");
         let command = format!(
             "{} --host {}",
             env!("CARGO_BIN_EXE_walwise"),
@@ -407,19 +413,19 @@ fn copying_goes_through_tmux() {
             "tmux",
             &["-u", "-S", socket, "-f", config, "new", &command],
         );
-        pty.until_shown("Fix first");
+        pty.wait_for_text("Fix first");
         pty.press("e\r");
         pty.until("the document", |screen| {
             screen.contents().contains("▾ text") && screen.contents().contains("AT RISK:")
         });
         pty.press("y");
-        pty.until_shown("clipboard");
+        pty.wait_for_text("clipboard");
         pty.press("q");
-        pty.ends(0);
+        pty.assert_ends_clean(0);
         assert!(
-            pty.written().contains("\x1b]52;"),
+            pty.all_output().contains("\x1b]52;"),
             "{setting}: {:?}",
-            pty.written()
+            pty.all_output()
         );
     }
 }

@@ -1,5 +1,5 @@
-//! Faults while walwise works: signals at any moment, unmeasurable places, vanishing directories.
-//! It ends as documented, and its scratch file is removed.
+//! Faults while walwise runs: signals at any moment, places that cannot be measured, directories
+//! that vanish. walwise ends as documented and removes its scratch file.
 
 mod disks;
 mod injected;
@@ -13,13 +13,13 @@ use nix::sys::signal::Signal;
 use serde_json::Value;
 
 use crate::support::running::{Running, wait_for};
-use crate::support::{names, scratch_free, stderr, stdout};
+use crate::support::{has_no_scratch_directory, sorted_file_names, stderr, stdout};
 
-/// Longer than any test: only the test's action ends such a probe.
+/// Seconds; longer than any test, so that only the test ends such a probe.
 const ENDLESS: &str = "3000";
 
-/// Both commands that probe a directory, which say it in JSON.
-fn probers(dir: &Path) -> [Vec<&str>; 2] {
+/// Both commands that probe a directory, with JSON output.
+fn probing_commands(dir: &Path) -> [Vec<&str>; 2] {
     let dir = dir.to_str().unwrap();
     [
         vec![
@@ -35,13 +35,12 @@ fn probers(dir: &Path) -> [Vec<&str>; 2] {
     ]
 }
 
-/// The JSON document on standard output.
-fn json(output: &Output) -> Value {
+fn stdout_json(output: &Output) -> Value {
     serde_json::from_slice(&output.stdout).unwrap_or_else(|e| panic!("{e}: {output:?}"))
 }
 
-/// The one sentence on standard error, behind what was to be written.
-fn complaint(output: &Output) -> String {
+/// The only complaint on standard error, after the notice of what will be written.
+fn only_complaint(output: &Output) -> String {
     let said = complaints(output);
     assert!(
         said.len() == 1 && said[0].starts_with("walwise: "),
@@ -50,7 +49,7 @@ fn complaint(output: &Output) -> String {
     said[0].clone()
 }
 
-/// Everything on standard error but what was to be written.
+/// All complaints on standard error, without the notice of what will be written.
 fn complaints(output: &Output) -> Vec<String> {
     let err = stderr(output);
     let said = err
@@ -71,26 +70,27 @@ fn a_signal_ends_a_probe_and_leaves_nothing() {
             ENDLESS,
         ];
         let saved = [&saved[..], &["--output", file.to_str().unwrap()]].concat();
-        for arguments in probers(dir.path()).into_iter().chain([saved]) {
+        for arguments in probing_commands(dir.path()).into_iter().chain([saved]) {
             let mut running = Running::walwise(&arguments);
-            running.probing(dir.path());
+            running.wait_for_probe(dir.path());
             running.signal(signal);
-            let output = running.finish();
+            let output = running.wait_for_output();
             assert_eq!(
                 output.status.code(),
                 Some(128 + signal as i32),
                 "{arguments:?}"
             );
-            // A report of half a measurement is none; a measurement is as good as its rounds.
+            // An interrupted `check` prints no report; an interrupted probe prints the rounds that
+            // it finished.
             assert!(
                 arguments[0] == "probe" || output.stdout.is_empty(),
                 "{output:?}"
             );
             assert!(
-                complaint(&output).contains("the scratch files are removed"),
+                only_complaint(&output).contains("the scratch files are removed"),
                 "{output:?}"
             );
-            assert_eq!(names(dir.path()), [""; 0], "{arguments:?}");
+            assert_eq!(sorted_file_names(dir.path()), [""; 0], "{arguments:?}");
         }
     }
 }
@@ -98,7 +98,7 @@ fn a_signal_ends_a_probe_and_leaves_nothing() {
 #[test]
 fn under_nohup_a_hangup_ends_nothing() {
     let dir = tempfile::tempdir().unwrap();
-    let [check, probe] = probers(dir.path()).map(|arguments| {
+    let [check, probe] = probing_commands(dir.path()).map(|arguments| {
         let mut command = Command::new("nohup");
         command.arg(env!("CARGO_BIN_EXE_walwise")).args(
             arguments
@@ -106,13 +106,16 @@ fn under_nohup_a_hangup_ends_nothing() {
                 .map(|a| if a == ENDLESS { "1" } else { a }),
         );
         let mut running = Running::start(&mut command);
-        running.probing(dir.path());
+        running.wait_for_probe(dir.path());
         running.signal(Signal::SIGHUP);
-        running.finish()
+        running.wait_for_output()
     });
-    assert!(json(&check)["probes"][0]["measurement"].is_object());
+    assert!(stdout_json(&check)["probes"][0]["measurement"].is_object());
     assert_eq!(
-        (probe.status.code(), json(&probe)["cancelled"].as_bool()),
+        (
+            probe.status.code(),
+            stdout_json(&probe)["cancelled"].as_bool()
+        ),
         (Some(0), Some(false))
     );
 }
@@ -120,12 +123,14 @@ fn under_nohup_a_hangup_ends_nothing() {
 #[test]
 fn a_killed_probe_leaves_nothing() {
     let dir = tempfile::tempdir().unwrap();
-    for arguments in probers(dir.path()) {
+    for arguments in probing_commands(dir.path()) {
         let mut running = Running::walwise(&arguments);
-        running.probing(dir.path());
+        running.wait_for_probe(dir.path());
         running.signal(Signal::SIGKILL);
-        assert_eq!(stdout(&running.finish()), "");
-        wait_for("the watcher removes the file", || scratch_free(dir.path()));
+        assert_eq!(stdout(&running.wait_for_output()), "");
+        wait_for("the watcher removes the file", || {
+            has_no_scratch_directory(dir.path())
+        });
     }
 }
 
@@ -133,14 +138,14 @@ fn a_killed_probe_leaves_nothing() {
 fn a_directory_removed_under_the_probe_is_said() {
     let outside = tempfile::tempdir().unwrap();
     let dir = outside.path().join("d");
-    for (arguments, is_check) in probers(&dir).into_iter().zip([true, false]) {
+    for (arguments, is_check) in probing_commands(&dir).into_iter().zip([true, false]) {
         std::fs::create_dir(&dir).unwrap();
         let mut running = Running::walwise(&arguments);
-        running.probing(&dir);
+        running.wait_for_probe(&dir);
         std::fs::remove_dir_all(&dir).unwrap();
-        let output = running.finish();
+        let output = running.wait_for_output();
         if is_check {
-            let report = json(&output);
+            let report = stdout_json(&output);
             assert!(
                 output
                     .status
@@ -159,8 +164,8 @@ fn a_directory_removed_under_the_probe_is_said() {
             );
         } else {
             assert_eq!(output.status.code(), Some(1));
-            assert!(complaint(&output).contains("was removed"));
-            assert!(output.stdout.is_empty() || json(&output)["rounds"].is_u64());
+            assert!(only_complaint(&output).contains("was removed"));
+            assert!(output.stdout.is_empty() || stdout_json(&output)["rounds"].is_u64());
         }
     }
 }
@@ -180,16 +185,16 @@ fn a_directory_removed_under_a_workload_is_said() {
             ENDLESS,
         ];
         let mut running = Running::walwise(arguments);
-        running.probing(&dir);
-        // It may be making files meanwhile.
+        running.wait_for_probe(&dir);
+        // The probe may be creating files while its directory is removed.
         wait_for("it is removed", || {
             let _ = std::fs::remove_dir_all(&dir);
             !dir.exists()
         });
-        let output = running.finish();
+        let output = running.wait_for_output();
         assert_eq!(output.status.code(), Some(1), "{workload}: {output:?}");
         assert!(
-            complaint(&output).contains("was removed"),
+            only_complaint(&output).contains("was removed"),
             "{workload}: {output:?}"
         );
     }

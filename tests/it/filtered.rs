@@ -1,6 +1,6 @@
-//! System calls that are refused, as containers and service managers refuse them: each that walwise
-//! makes alone, by strace, and what Docker's default profile refuses, by a seccomp filter. walwise
-//! answers or says what it lacks, and never promises more.
+//! System calls refused as in containers and services: each one alone (strace), or all that
+//! Docker's default profile refuses (seccomp). walwise answers or reports what is missing, and
+//! never gives a better verdict.
 
 use std::collections::BTreeMap;
 use std::process::{Command, Output};
@@ -14,8 +14,8 @@ use seccompiler::{BpfProgram, SeccompAction, SeccompFilter, TargetArch, apply_fi
 use crate::support::deadline::{CommandInTime as _, ThreadInTime as _};
 use crate::support::{stderr, stdout, walwise};
 
-/// Calls that walwise makes, without those that no program starts without, and those of the loader
-/// of libraries.
+/// Calls that walwise makes, except those that every program needs to start and those of the
+/// dynamic linker.
 const ALONE: &[&str] = &[
     "statx",
     "statfs",
@@ -54,8 +54,8 @@ const ALONE: &[&str] = &[
     "geteuid",
 ];
 
-/// What the default profile refuses without any capability (docs.docker.com, "Seccomp security
-/// profiles for Docker").
+/// Calls that Docker's default profile refuses to a process without capabilities (docs.docker.com,
+/// "Seccomp security profiles for Docker").
 const DOCKER: &[i64] = &[
     libc::SYS_acct,
     libc::SYS_add_key,
@@ -94,11 +94,11 @@ const DOCKER: &[i64] = &[
     libc::SYS_userfaultfd,
 ];
 
-/// How long it may take under strace, in seconds.
+/// Timeout in seconds for a run under strace.
 const PATIENCE: &str = "60";
 
-/// It ended by itself, and said something.
-fn answers(output: &Output, without: &str) {
+/// Checks that walwise ended by itself with some output.
+fn assert_answers_without(output: &Output, without: &str) {
     let (said, lacks) = (stdout(output), stderr(output));
     let code = output.status.code();
     assert!(
@@ -112,7 +112,7 @@ fn answers(output: &Output, without: &str) {
     );
 }
 
-/// The standing of a report, from its second line.
+/// True if the second line of a report says that the target is durable.
 fn is_durable(output: &Output) -> bool {
     stdout(output)
         .lines()
@@ -124,7 +124,7 @@ fn each_call_may_be_refused() {
     let dir = tempfile::tempdir().unwrap();
     let arguments = ["check", dir.path().to_str().unwrap(), "--no-probe"];
     let whole = walwise().args(arguments).output_in_time();
-    answers(&whole, "nothing");
+    assert_answers_without(&whole, "nothing");
     for call in ALONE {
         let mut command = Command::new("timeout");
         command.args([
@@ -148,7 +148,7 @@ fn each_call_may_be_refused() {
             .arg(walwise().get_program())
             .args(arguments)
             .output_in_time();
-        answers(&output, call);
+        assert_answers_without(&output, call);
         assert!(
             is_durable(&whole) || !is_durable(&output),
             "without {call} it promises more"
@@ -168,7 +168,7 @@ fn a_filter_as_dockers_changes_nothing() {
         let path = dir.path().to_str().unwrap();
         let mut command = walwise();
         command.arg(arguments[0]).arg(path).args(&arguments[1..]);
-        // The filter is that of the thread, and what it starts inherits it.
+        // The filter applies to the thread and to every child it starts.
         let filtered = || {
             apply_filter(&filter).unwrap();
             let refused = unshare(CloneFlags::empty()).unwrap_err();
@@ -183,7 +183,7 @@ fn a_filter_as_dockers_changes_nothing() {
         .arg("--no-probe")
         .output_in_time();
     let filtered = run(&["check", "--no-probe"]);
-    answers(&filtered, "what Docker refuses");
+    assert_answers_without(&filtered, "what Docker refuses");
     assert_eq!(
         (filtered.status.code(), is_durable(&filtered)),
         (whole.status.code(), is_durable(&whole))

@@ -1,20 +1,20 @@
-//! Stacks that no kernel makes: cycles, very deep chains, arrays on top of themselves. They end in
-//! a report, and no end of such a stack counts as proven.
+//! Device stacks that no kernel creates: cycles, very long chains, arrays on top of themselves.
+//! Each run ends in a report, and no such stack counts as proven.
 
 use std::fmt::Write as _;
 
 use proptest::prelude::*;
 use serde_json::Value;
-use walwise_collect::{Request, run_all};
-use walwise_judge::durability::{Caps, judge_targets};
+use walwise_collect::{Request, run_all_collectors};
+use walwise_judge::durability::{VerdictCaps, judge_targets};
 use walwise_model::facts::catalog::target::{VERDICT, VerdictKind};
 use walwise_model::facts::{FactSet, Scope, Subject};
 use walwise_sys::host::RecordedHost;
 
 use crate::support::{check_json, verdict};
 
-/// A host whose block devices are `dm-0`, `dm-1` … with these slaves, the first mounted at /data.
-fn archive(slaves: &[Vec<usize>]) -> String {
+/// A host with block devices `dm-0`, `dm-1` … and these slaves; the first is mounted at /data.
+fn capture_of_stack(slaves: &[Vec<usize>]) -> String {
     let mut text = String::from("walwise host 1\n# synthetic: stacks that no kernel makes\n");
     let names: Vec<String> = (0..slaves.len()).map(|n| format!("dm-{n}")).collect();
     let lines = |names: Vec<String>| {
@@ -41,27 +41,27 @@ fn archive(slaves: &[Vec<usize>]) -> String {
 }
 
 fn collect(slaves: &[Vec<usize>]) -> FactSet {
-    let host = RecordedHost::parse(archive(slaves).as_bytes()).unwrap();
-    run_all(&host, &Request::default(), &mut |_, _| {})
+    let host = RecordedHost::parse(capture_of_stack(slaves).as_bytes()).unwrap();
+    run_all_collectors(&host, &Request::default(), &mut |_, _| {})
 }
 
-fn checked(slaves: &[Vec<usize>]) -> Value {
+fn check_stack(slaves: &[Vec<usize>]) -> Value {
     let file = tempfile::NamedTempFile::new().unwrap();
-    std::fs::write(file.path(), archive(slaves)).unwrap();
+    std::fs::write(file.path(), capture_of_stack(slaves)).unwrap();
     check_json(&["/data", "--host", file.path().to_str().unwrap()]).1
 }
 
-/// Each on the next.
-fn chain(layers: usize) -> Vec<Vec<usize>> {
+/// A chain in which each device is on the next one.
+fn chained_slaves(layers: usize) -> Vec<Vec<usize>> {
     (1..layers).map(|n| vec![n]).chain([Vec::new()]).collect()
 }
 
-/// Those beyond the bound of a capture of this size are counted.
+/// Devices beyond the limit of a capture of this size are only counted.
 #[test]
 fn ten_thousand_layers_are_walked_and_prove_nothing() {
     for (layers, noted) in [(2_000, false), (10_000, true)] {
-        let mut facts = collect(&chain(layers));
-        let verdicts = judge_targets(&mut facts, false, &Caps::default());
+        let mut facts = collect(&chained_slaves(layers));
+        let verdicts = judge_targets(&mut facts, false, &VerdictCaps::default());
         assert!(!verdicts.is_empty());
         assert!(
             verdicts
@@ -77,21 +77,24 @@ fn ten_thousand_layers_are_walked_and_prove_nothing() {
     }
 }
 
-/// All rules are asked about every layer, of which nothing is known.
+/// Every rule is evaluated on every layer, and all facts of the layers are unknown.
 #[test]
 fn two_thousand_layers_end_in_a_report() {
-    let report = checked(&chain(2_000));
+    let report = check_stack(&chained_slaves(2_000));
     assert_eq!(verdict(&report, "/data".as_ref()), Some("unproven"));
-    // It is bounded, and says so.
+    // The stack is truncated, and the report says so.
     let stack = &report["stacks"][0];
     let rows = stack["layers"].as_array().unwrap();
     assert!(rows.len() <= 256, "{}", rows.len());
     assert_eq!(stack["left_out"], 2_002 - rows.len());
     let warnings = report["warnings"].to_string();
-    assert!(warnings.contains("has 2002 layers, of which"), "{warnings}");
+    assert!(
+        warnings.contains("has 2002 layers; this report leaves out the facts of"),
+        "{warnings}"
+    );
     let size = report.to_string().len();
     assert!(size < 4 << 20, "{size} bytes");
-    // No exit code changes: what is undecided somewhere is undecided in the report.
+    // Findings stay undecided on many layers, so the truncation does not change the exit code.
     let undecided = report["undecided"].as_array().unwrap().iter();
     assert!(
         undecided
@@ -109,7 +112,7 @@ fn a_cycle_ends_in_a_report_and_proves_nothing() {
         vec![vec![1], vec![2, 1], vec![0]],
     ] {
         assert_eq!(
-            verdict(&checked(&cycle), "/data".as_ref()),
+            verdict(&check_stack(&cycle), "/data".as_ref()),
             Some("unproven"),
             "{cycle:?}"
         );
@@ -124,20 +127,20 @@ proptest! {
         slaves in prop::collection::vec(prop::collection::vec(0_usize..14, 0..4), 1..12)
     ) {
         let mut facts = collect(&slaves);
-        judge_targets(&mut facts, false, &Caps::default());
-        let tops: Vec<Subject> = facts.subjects(Scope::Mount).chain(facts.subjects(Scope::Device)).cloned().collect();
+        judge_targets(&mut facts, false, &VerdictCaps::default());
+        let tops: Vec<Subject> = facts.subjects_of_scope(Scope::Mount).chain(facts.subjects_of_scope(Scope::Device)).cloned().collect();
         for top in tops {
-            let stack = facts.stack(&top);
+            let stack = facts.layers_below(&top);
             let mut once = stack.clone();
             once.sort();
             once.dedup();
             prop_assert_eq!(once.len(), stack.len());
             for leaf in facts.bottom_devices(&top) {
-                prop_assert!(facts.below(&leaf).is_empty());
+                prop_assert!(facts.directly_below(&leaf).is_empty());
             }
-            prop_assert!(facts.disks(&top).len() <= facts.bottom_devices(&top).len());
+            prop_assert!(facts.distinct_bottom_disks(&top).len() <= facts.bottom_devices(&top).len());
         }
-        for target in facts.subjects(Scope::Target) {
+        for target in facts.subjects_of_scope(Scope::Target) {
             let verdict = facts.value(target, &VERDICT);
             prop_assert_ne!(verdict, Some(VerdictKind::Durable));
         }

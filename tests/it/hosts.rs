@@ -1,11 +1,14 @@
-//! Recorded machines (`tests/hosts/*.host`): the recorded answers lead to the same findings
-//! everywhere. Each file names its origin in its first lines.
+//! Recorded hosts (`tests/hosts/*.host`): the recorded answers give the same findings on every test
+//! host. The first lines of each file name its origin.
 
 use serde_json::Value;
+use walwise_sys::host::archive;
 
 use crate::support::deadline::CommandInTime as _;
-use crate::support::recorded::{file as host, files};
-use crate::support::{check_json, outcome, stdout, walwise};
+use crate::support::recorded::{
+    recorded_host_documents, recorded_host_file as host, recorded_host_files,
+};
+use crate::support::{check_json, rule_outcome, stdout, walwise};
 
 mod clouds;
 mod durations;
@@ -23,23 +26,22 @@ mod states;
 pub mod table;
 mod words;
 
-fn checked(name: &str) -> (i32, Value) {
+fn check_host(name: &str) -> (i32, Value) {
     check_json(&["/data", "--host", host(name).to_str().unwrap()])
 }
 
-fn checked_at(name: &str, target: &str) -> Value {
+fn check_host_target(name: &str, target: &str) -> Value {
     check_json(&[target, "--host", host(name).to_str().unwrap()]).1
 }
 
-/// Every recorded host.
-fn names() -> Vec<String> {
-    files()
+fn recorded_host_names() -> Vec<String> {
+    recorded_host_files()
         .iter()
         .map(|file| file.file_stem().unwrap().to_str().unwrap().to_owned())
         .collect()
 }
 
-fn explained(name: &str, rule: &str) -> String {
+fn explain_rule(name: &str, rule: &str) -> String {
     let path = host(name);
     stdout(
         &walwise()
@@ -50,24 +52,24 @@ fn explained(name: &str, rule: &str) -> String {
 
 #[test]
 fn every_host_says_where_it_comes_from_and_can_be_read_whole() {
-    for name in names() {
-        let path = host(&name);
-        let text = std::fs::read_to_string(&path).unwrap();
+    for (name, report) in recorded_host_documents() {
+        let text = std::fs::read_to_string(host(name)).unwrap();
         let comment = text.lines().nth(1).unwrap_or_default();
         let kinds = ["# real:", "# adapted:", "# synthetic:"];
         assert!(
             kinds.iter().any(|kind| comment.starts_with(kind)),
             "{name}: {comment}"
         );
-        let (_, report) = check_json(&["--host", path.to_str().unwrap()]);
+        let (_, problems) = archive::parse(text.as_bytes()).unwrap();
+        assert_eq!(problems, [""; 0], "{name}");
         let warnings: Vec<&str> = report["warnings"]
             .as_array()
             .unwrap()
             .iter()
             .map(|warning| warning.as_str().unwrap())
             .collect();
-        // A capture warns of a file system that does not answer, and of a server that only a
-        // container sees.
+        // Expected warnings of a capture: a file system that does not answer, and a server in
+        // another mount namespace.
         let expected = ["no answer within", "server is in another mount namespace"];
         let known = |warning: &&str| expected.iter().any(|words| warning.contains(words));
         assert!(warnings.iter().all(known), "{name}: {warnings:?}");
@@ -76,18 +78,18 @@ fn every_host_says_where_it_comes_from_and_can_be_read_whole() {
 
 #[test]
 fn an_old_e2fsprogs_beside_a_kernel_that_could_means_no_fast_commit() {
-    let (_, report) = checked("alinux3-old-e2fsprogs");
+    let (_, report) = check_host("alinux3-old-e2fsprogs");
     assert_eq!(
-        outcome(&report, "ext4.fast-commit-option", "target /data"),
+        rule_outcome(&report, "ext4.fast-commit-option", "target /data"),
         Some("does-not-apply")
     );
     assert_eq!(
-        outcome(&report, "ext4.fast-commit-tools-too-old", "target /data"),
+        rule_outcome(&report, "ext4.fast-commit-tools-too-old", "target /data"),
         Some("applies")
     );
     let advice = report["plans"].to_string();
     assert!(!advice.contains("-O fast_commit"), "{advice}");
-    let why = explained("alinux3-old-e2fsprogs", "ext4.fast-commit-option");
+    let why = explain_rule("alinux3-old-e2fsprogs", "ext4.fast-commit-option");
     assert!(
         why.contains("e2fsprogs.version") && why.contains("1.45.6"),
         "the reason names the tool: {why}"
@@ -96,13 +98,13 @@ fn an_old_e2fsprogs_beside_a_kernel_that_could_means_no_fast_commit() {
 
 #[test]
 fn nobarrier_on_xfs_in_the_fstab_of_el8_is_critical_although_the_number_is_below_4_19() {
-    let (code, report) = checked("el8-xfs-nobarrier");
+    let (code, report) = check_host("el8-xfs-nobarrier");
     assert_eq!(
-        outcome(&report, "boot.refused-option", "boot /data"),
+        rule_outcome(&report, "boot.refused-option", "boot /data"),
         Some("applies")
     );
     assert_eq!(
-        outcome(&report, "boot.refused-option", "boot /"),
+        rule_outcome(&report, "boot.refused-option", "boot /"),
         Some("does-not-apply")
     );
     assert_eq!(code, 3);
@@ -119,7 +121,7 @@ fn nobarrier_on_xfs_in_the_fstab_of_el8_is_critical_although_the_number_is_below
 
 #[test]
 fn el9_is_not_all_undecided() {
-    let (code, report) = checked("el9-ext4");
+    let (code, report) = check_host("el9-ext4");
     let (mut undecided, mut all) = (0, 0);
     for tally in report["rules"].as_array().unwrap() {
         let open = tally["undecided"].as_u64().unwrap();
@@ -132,7 +134,7 @@ fn el9_is_not_all_undecided() {
         "more than a fifth of {all} is undecided"
     );
     assert_eq!(
-        outcome(&report, "boot.refused-option", "boot /data"),
+        rule_outcome(&report, "boot.refused-option", "boot /data"),
         Some("does-not-apply")
     );
     assert_eq!(code, 0);

@@ -1,6 +1,5 @@
-//! The report as one page, read by a parser and a browser of others: nothing in it runs or asks for
-//! anything, the report inside is the report, what strangers named stays text, and everything found
-//! can be read.
+//! Checks the HTML report with other parsers and a browser. No script runs, nothing is loaded, the
+//! embedded report is intact, hostile names stay text, and every finding is readable.
 
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -17,11 +16,11 @@ use walwise_report::{Format, Report, SavedReport, html, json};
 use walwise_sys::host::RecordedHost;
 
 use crate::support::deadline::CommandInTime as _;
-use crate::support::recorded::{SITUATIONS, file, files};
+use crate::support::recorded::{SITUATIONS, recorded_host_file, recorded_host_files};
 use crate::support::{run, stderr, stdout, walwise};
 
 fn report(host: &str, target: Option<&str>) -> Report {
-    let host = RecordedHost::parse(&fs::read(file(host)).unwrap()).unwrap();
+    let host = RecordedHost::parse(&fs::read(recorded_host_file(host)).unwrap()).unwrap();
     let request = Request {
         target: target.map(Into::into),
         ..Request::default()
@@ -29,21 +28,20 @@ fn report(host: &str, target: Option<&str>) -> Report {
     Session::collect(&host, &request, RuleSet::builtin(), &mut |_, _| ()).report()
 }
 
-fn page(report: &Report) -> String {
+fn render_page(report: &Report) -> String {
     Format::Html.render(report).unwrap()
 }
 
-fn written(directory: &Path, page: &str) -> PathBuf {
+fn write_page(directory: &Path, page: &str) -> PathBuf {
     let file = directory.join("report.html");
     fs::write(&file, page).unwrap();
     file
 }
 
-/// What html5lib makes of a page.
-fn parsed(page: &str) -> Value {
+fn parse_page(page: &str) -> Value {
     let place = tempfile::tempdir().unwrap();
     let script = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/it/html/parse.py");
-    let file = written(place.path(), page);
+    let file = write_page(place.path(), page);
     serde_json::from_str(&run(
         "/usr/bin/python3",
         &[script.to_str().unwrap(), file.to_str().unwrap()],
@@ -51,16 +49,16 @@ fn parsed(page: &str) -> Value {
     .unwrap()
 }
 
-/// All in one line, with one blank between words.
-fn flat(text: &str) -> String {
+/// Collapses white space to single blanks.
+fn collapse_whitespace(text: &str) -> String {
     text.split_whitespace().collect::<Vec<_>>().join(" ")
 }
 
-/// How many bytes a page may have for each target, beside the report inside.
+/// Largest size in bytes of a page per target, without the embedded report.
 const MOST: usize = 100_000;
 
-/// How many bytes a page has beside the report inside.
-fn shown(page: &str) -> usize {
+/// Size in bytes of a page without the embedded report.
+fn size_without_report(page: &str) -> usize {
     let (before, inside) = page
         .split_once("<script type=\"application/json\"")
         .unwrap();
@@ -71,10 +69,10 @@ fn shown(page: &str) -> usize {
 #[test]
 #[ignore = "needs python3-html5lib"]
 fn the_page_of_a_trial_runs_nothing_and_holds_its_record() {
-    let record = crate::tried::record(["ext4", "xfs"], &StackFingerprint::default());
+    let record = crate::tried::decisive_trial_record(["ext4", "xfs"], &StackFingerprint::default());
     let page = html::trial::render(&record);
-    let found = parsed(&page);
-    is_inert(&found);
+    let found = parse_page(&page);
+    assert_inert(&found);
     let [inside] = found["inside"].as_array().unwrap().as_slice() else {
         panic!("one record")
     };
@@ -83,27 +81,27 @@ fn the_page_of_a_trial_runs_nothing_and_holds_its_record() {
         record
     );
     assert!(
-        shown(&page) <= MOST,
+        size_without_report(&page) <= MOST,
         "{} bytes beside the record",
-        shown(&page)
+        size_without_report(&page)
     );
 }
 
-/// A host that was measured has the most charts.
+/// A host with a measurement has the most charts.
 #[test]
 fn the_page_of_a_measured_host_is_small() {
     let page = fs::read_to_string(Path::new(env!("CARGO_MANIFEST_DIR")).join("assets/report.html"))
         .unwrap();
     assert!(page.matches("<figure>").count() >= 4);
     assert!(
-        shown(&page) <= MOST,
+        size_without_report(&page) <= MOST,
         "{} bytes beside the report",
-        shown(&page)
+        size_without_report(&page)
     );
 }
 
-/// The page costs a small multiple of its JSON. Both are made in turn and the fastest of each
-/// counts, so that the load of the machine does not.
+/// Compares the fastest of several alternating runs, so that load on the host does not matter. The
+/// page may take a small multiple of the JSON's time.
 #[test]
 fn a_page_is_made_about_as_fast_as_its_json() {
     let timed = |make: &dyn Fn() -> String| {
@@ -115,7 +113,7 @@ fn a_page_is_made_about_as_fast_as_its_json() {
         let report = report(host, target);
         let (mut fastest_page, mut fastest_json) = (f64::INFINITY, f64::INFINITY);
         for _ in 0..10 {
-            fastest_page = fastest_page.min(timed(&|| page(&report)));
+            fastest_page = fastest_page.min(timed(&|| render_page(&report)));
             fastest_json = fastest_json.min(timed(&|| json::render(&report)));
         }
         eprintln!("{situation}: page {fastest_page:.1} ms, JSON {fastest_json:.1} ms");
@@ -126,7 +124,7 @@ fn a_page_is_made_about_as_fast_as_its_json() {
     }
 }
 
-fn is_inert(found: &Value) {
+fn assert_inert(found: &Value) {
     for what in ["scripts", "asked", "handlers", "nameless"] {
         assert_eq!(found[what], serde_json::json!([]), "{what}");
     }
@@ -146,9 +144,9 @@ fn is_inert(found: &Value) {
 fn nothing_runs_or_asks_and_the_report_inside_is_the_report() {
     for (situation, host, target) in SITUATIONS {
         let report = report(host, target);
-        let page = page(&report);
-        let found = parsed(&page);
-        is_inert(&found);
+        let page = render_page(&report);
+        let found = parse_page(&page);
+        assert_inert(&found);
         let [inside] = found["inside"].as_array().unwrap().as_slice() else {
             panic!("{situation}")
         };
@@ -172,14 +170,13 @@ fn nothing_runs_or_asks_and_the_report_inside_is_the_report() {
         );
         let most = MOST * report.targets.len().max(1);
         assert!(
-            shown(&page) <= most,
+            size_without_report(&page) <= most,
             "{situation}: {} bytes beside the report",
-            shown(&page)
+            size_without_report(&page)
         );
     }
 }
 
-/// Names of every shape in every place that takes one.
 #[test]
 #[ignore = "needs python3-html5lib"]
 fn two_hundred_hostile_names_stay_text() {
@@ -197,7 +194,7 @@ fn two_hundred_hostile_names_stay_text() {
     ];
     let long = "</pre><script>".repeat(750);
     let mut report = report("loop-over-nobarrier", Some("/data"));
-    let clean = parsed(&page(&report));
+    let clean = parse_page(&render_page(&report));
     let names: Vec<String> = (0..200)
         .map(|number| match number % 20 {
             19 => format!("{long}{number}"),
@@ -229,8 +226,8 @@ fn two_hundred_hostile_names_stay_text() {
         for step in report.plans.iter_mut().flat_map(|plan| &mut plan.steps) {
             (step.title, step.result) = (next(), Some(next()));
         }
-        let found = parsed(&page(&report));
-        is_inert(&found);
+        let found = parse_page(&render_page(&report));
+        assert_inert(&found);
         let elements = |found: &Value| {
             let mut all: Vec<String> = found["elements"]
                 .as_array()
@@ -248,8 +245,8 @@ fn two_hundred_hostile_names_stay_text() {
         places.sort_unstable();
         places.dedup();
         assert_eq!(places.len(), ids.len());
-        let kept = SavedReport::parse(page(&report).as_bytes()).unwrap();
-        is_inert(&parsed(&kept.html()));
+        let kept = SavedReport::parse(render_page(&report).as_bytes()).unwrap();
+        assert_inert(&parse_page(&kept.html()));
     }
 }
 
@@ -257,7 +254,7 @@ fn two_hundred_hostile_names_stay_text() {
 #[ignore = "needs w3m"]
 fn a_browser_without_pictures_shows_every_finding() {
     let place = tempfile::tempdir().unwrap();
-    let all = files();
+    let all = recorded_host_files();
     let all = all
         .iter()
         .map(|file| (file.file_stem().unwrap().to_str().unwrap(), None));
@@ -267,7 +264,7 @@ fn a_browser_without_pictures_shows_every_finding() {
         .chain(all)
     {
         let report = report(situation, target);
-        let file = written(place.path(), &page(&report));
+        let file = write_page(place.path(), &render_page(&report));
         let dump = run(
             "w3m",
             &[
@@ -283,14 +280,14 @@ fn a_browser_without_pictures_shows_every_finding() {
                 file.to_str().unwrap(),
             ],
         );
-        let dump = flat(&dump);
+        let dump = collapse_whitespace(&dump);
         for finding in report
             .findings
             .iter()
             .filter(|finding| finding.outcome != Outcome::DoesNotApply)
         {
             assert!(
-                dump.contains(&flat(&finding.title)),
+                dump.contains(&collapse_whitespace(&finding.title)),
                 "{situation}: {}\n{dump}",
                 finding.title
             );
@@ -302,7 +299,7 @@ fn a_browser_without_pictures_shows_every_finding() {
         }
         for verdict in &report.verdicts {
             assert!(
-                dump.contains(&flat(&verdict.sentence)),
+                dump.contains(&collapse_whitespace(&verdict.sentence)),
                 "{situation}: {}",
                 verdict.sentence
             );
@@ -321,12 +318,11 @@ fn a_browser_without_pictures_shows_every_finding() {
     }
 }
 
-/// From the command to the file and back: what is shown is what was written, and nothing differs
-/// from it.
+/// `walwise show` prints the embedded report, which equals what was written.
 #[test]
 fn what_was_mailed_is_read_back() {
     let place = tempfile::tempdir().unwrap();
-    let host = file("loop-over-nobarrier");
+    let host = recorded_host_file("loop-over-nobarrier");
     let of_host = |arguments: &[&str]| {
         let output = walwise()
             .args(arguments)
@@ -336,7 +332,7 @@ fn what_was_mailed_is_read_back() {
         assert!(output.status.success(), "{}", stderr(&output));
         stdout(&output)
     };
-    let page = written(
+    let page = write_page(
         place.path(),
         &of_host(&["check", "/data", "--format", "html"]),
     );
@@ -367,7 +363,7 @@ fn what_was_mailed_is_read_back() {
     let compared: Value = serde_json::from_str(&compared).unwrap();
     assert_eq!(compared["baseline"]["facts"], serde_json::json!([]));
     assert_eq!(compared["baseline"]["remarks"], serde_json::json!([]));
-    let other = written(place.path(), "<html><script>{}</script>");
+    let other = write_page(place.path(), "<html><script>{}</script>");
     let output = walwise().arg("show").arg(other).output_in_time();
     assert_eq!(output.status.code(), Some(2), "{}", stdout(&output));
     assert!(

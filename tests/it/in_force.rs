@@ -1,6 +1,8 @@
 //! Settings reported as in force, seen by root, by the server's owner and by a stranger, for every
-//! way to set those that decide durability. They equal the server's own answer in a new session, no
-//! two of the three views contradict each other, and root knows everything that the owner knows.
+//! way to change settings that affect durability.
+//!
+//! The reported values equal the server's answer in a new session, no two views contradict each
+//! other, and root sees everything that the owner sees.
 
 mod mariadb;
 mod postgres;
@@ -12,13 +14,12 @@ use std::process::{Command, Stdio};
 
 use serde_json::Value;
 
-use super::support::{evidence, fact, stderr};
+use super::support::{evidence_statements, fact, stderr};
 use crate::support::deadline::CommandInTime as _;
 
-/// A uid of no account.
+/// A uid without an account.
 const STRANGER: u32 = 4242;
 
-/// The viewer.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 enum Viewer {
     Root,
@@ -30,14 +31,13 @@ impl Viewer {
     const ALL: [Self; 3] = [Self::Root, Self::Owner, Self::Stranger];
 }
 
-/// The view of a viewer.
-struct Sight {
+struct ViewerReport {
     report: Value,
     subject: String,
 }
 
-impl Sight {
-    /// The view of a data directory by a walwise that runs as some user.
+impl ViewerReport {
+    /// Runs walwise as a given user on a data directory.
     fn of(data: &Path, mut walwise: Command) -> Self {
         walwise
             .arg("check")
@@ -52,15 +52,15 @@ impl Sight {
         }
     }
 
-    fn known(&self, name: &str) -> Option<&Value> {
+    fn known_value(&self, name: &str) -> Option<&Value> {
         fact(&self.report, &self.subject, name)
     }
 
     /// The database's part of the verdict on a directory, independent of the disks below.
-    fn allowed(&self, data: &Path) -> &'static str {
-        let all = evidence(&self.report, data, "database", &self.subject);
+    fn database_standing(&self, data: &Path) -> &'static str {
+        let all = evidence_statements(&self.report, data, "database", &self.subject);
         let says = |standing: &str| all.iter().any(|(found, _)| found == standing);
-        // Of a server that was not found nothing is said.
+        // The report has no rows for a server that was not found.
         let best = if all.is_empty() {
             "unproven"
         } else {
@@ -72,8 +72,8 @@ impl Sight {
             .unwrap_or(best)
     }
 
-    /// The sessions that its heading names.
-    fn exceptions(&self, data: &Path) -> String {
+    /// Sessions named in the target's heading as exceptions.
+    fn named_exceptions(&self, data: &Path) -> String {
         let target = format!("target {}", data.display());
         let verdicts = self.report["verdicts"].as_array().unwrap();
         let found = verdicts
@@ -84,8 +84,8 @@ impl Sight {
     }
 }
 
-/// A program as the stranger, who has no groups.
-fn stranger(program: &Path) -> Command {
+/// The program run as the stranger, without groups.
+fn command_as_stranger(program: &Path) -> Command {
     let mut command = Command::new(program);
     command
         .uid(STRANGER)
@@ -96,12 +96,16 @@ fn stranger(program: &Path) -> Command {
     command
 }
 
-/// All views, no two of which contradict each other; `shows` is the server's answer, by the name of
-/// the fact.
-fn agree(row: &str, data: &Path, sights: &BTreeMap<Viewer, Sight>, shows: &BTreeMap<&str, Value>) {
+/// Checks that no two views contradict each other; `shows` is the server's answer by fact name.
+fn assert_views_agree(
+    row: &str,
+    data: &Path,
+    sights: &BTreeMap<Viewer, ViewerReport>,
+    shows: &BTreeMap<&str, Value>,
+) {
     for (viewer, sight) in sights {
         for (name, shown) in shows {
-            if let Some(known) = sight.known(name) {
+            if let Some(known) = sight.known_value(name) {
                 assert_eq!(known, shown, "{row}: {name} for {viewer:?}");
             }
         }
@@ -109,11 +113,12 @@ fn agree(row: &str, data: &Path, sights: &BTreeMap<Viewer, Sight>, shows: &BTree
     let [root, owner, stranger] = Viewer::ALL.map(|viewer| &sights[&viewer]);
     for name in shows.keys() {
         assert!(
-            root.known(name).is_some() || owner.known(name).is_none(),
+            root.known_value(name).is_some() || owner.known_value(name).is_none(),
             "{row}: root lacks {name}"
         );
     }
-    let [of_root, of_owner, of_stranger] = [root, owner, stranger].map(|sight| sight.allowed(data));
+    let [of_root, of_owner, of_stranger] =
+        [root, owner, stranger].map(|sight| sight.database_standing(data));
     assert!(
         of_owner == "unproven" || of_owner == of_root,
         "{row}: the owner sees {of_owner}, root {of_root}"

@@ -1,26 +1,25 @@
-//! Advice that removes flushes, from facts to plan: in the whole program it appears for exactly the
-//! machines that its specification allows, and no built-in rule has another way to lose data.
+//! Advice that removes flushes, from facts to plan. The whole program gives such advice only to
+//! hosts that the specification allows, and no built-in rule has another way to lose data.
 //!
-//! crates/judge/src/durability/tests/interlock enumerates the combinations in which the interlock
-//! itself opens.
+//! crates/judge/src/durability/tests/interlock enumerates the combinations of facts that open the
+//! interlock itself.
 
-use walwise_judge::durability::{Caps, judge_targets};
+use walwise_judge::durability::{VerdictCaps, judge_targets};
 use walwise_judge::rules::model::ChangeSpec;
 use walwise_judge::rules::{EvaluationOptions, Finding, RuleSet, evaluate_rule, rule_subjects};
 use walwise_model::facts::Scope;
 use walwise_model::settings;
 use walwise_report::{Format, Report};
 
-use crate::support::machine::Machine;
+use crate::support::machine::TestHost;
 
 mod pages;
 
-/// The only rule that may give such advice.
+/// The only rule that may advise removing flushes.
 const RULE: &str = "barrier.option-behind-battery";
 
-/// Values that lose committed data, by setting: from the product's list and the manuals of servers
-/// and file systems. They include settings that no rule can name yet, so that these are guarded
-/// from the first day.
+/// Values of settings that lose committed data, from the product's list and the manuals of servers
+/// and file systems. Settings that no rule can name yet are included in advance.
 const LOSING: &[(&str, &[&str])] = &[
     (
         "mount.options",
@@ -71,7 +70,7 @@ const LOSING: &[(&str, &[&str])] = &[
     ),
 ];
 
-/// The same in commands, whatever the name of the setting.
+/// Parts of commands that lose committed data.
 const LOSING_COMMANDS: &[&str] = &[
     "nobarrier",
     "barrier=0",
@@ -97,7 +96,7 @@ const LOSING_COMMANDS: &[&str] = &[
 #[test]
 fn the_settings_know_what_loses_data() {
     for (name, words) in LOSING {
-        let Some(setting) = settings::find(name) else {
+        let Some(setting) = settings::find_by_name(name) else {
             continue;
         };
         for word in *words {
@@ -109,7 +108,7 @@ fn the_settings_know_what_loses_data() {
     }
 }
 
-fn loses(setting: &str, values: &[String]) -> bool {
+fn value_loses_data(setting: &str, values: &[String]) -> bool {
     let words = LOSING
         .iter()
         .find(|(name, _)| *name == setting)
@@ -128,30 +127,30 @@ fn no_builtin_rule_can_lose_data_but_one() {
             let by_value = match &advice.change {
                 ChangeSpec::Fixed(change) => {
                     assert!(
-                        !loses(name, change.values())
+                        !value_loses_data(name, change.values())
                             || advice.setting.can_lose_data(change.values()),
                         "{}: the asymmetry of settings does not know that {name} {} loses data",
                         rule.id,
                         change.describe()
                     );
-                    loses(name, change.values())
+                    value_loses_data(name, change.values())
                 }
-                // What the table of features has mkfs leave out is never the journal:
-                // crates/judge/src/compat/tests.
+                // crates/judge/src/compat/tests checks that the features left out at mkfs never
+                // include the journal.
                 ChangeSpec::AddFrom(fact)
                     if name == "mkfs.features" && fact.name.ends_with("_leave_out") =>
                 {
                     false
                 }
-                // What a fact says could be anything, so no setting that can lose data is set from
-                // one.
+                // A fact can have any value, so no setting that can lose data may be set from a
+                // fact.
                 ChangeSpec::SetFrom(_) | ChangeSpec::AddFrom(_) => {
                     assert!(!listed, "{}: {name} is set from a fact", rule.id);
                     false
                 }
                 ChangeSpec::RemoveFrom(_) => false,
             };
-            // A comment may name what a command takes away.
+            // A comment may name the option that a command removes.
             let commands = advice
                 .apply
                 .iter()
@@ -167,8 +166,8 @@ fn no_builtin_rule_can_lose_data_but_one() {
     assert_eq!(losing, [(RULE.to_owned(), "data-loss-if-wrong")]);
 }
 
-/// Facts that decide it, each with all values that it can take, unknown included, and those that
-/// allow it.
+/// Facts that decide the interlock: all their values, unknown included, and the values that open
+/// it.
 const DECIDING: &[(&str, &[&str], &[&str])] = &[
     (
         "controller.battery",
@@ -247,7 +246,7 @@ const DECIDING: &[(&str, &[&str], &[&str])] = &[
         &["", "?", "temperature"],
         &["memory backup failed", "read-only"],
     ),
-    // A drive's capacitor is never the battery: it opens nothing.
+    // A drive's capacitor does not count as a controller battery and opens nothing.
     (
         "nvme.capacitor",
         &["healthy", "degraded", "absent", "unreadable", "?"],
@@ -263,7 +262,7 @@ const DECIDING: &[(&str, &[&str], &[&str])] = &[
         &["ext4"],
         &["ext3", "xfs", "btrfs", "f2fs", "?"],
     ),
-    // An option that stands there without effect need not be added.
+    // An option already set without effect need not be added.
     ("mount.barrier", &["on"], &["off", "no effect", "?"]),
     ("ext4.journal", &["true"], &["false", "?"]),
     ("kernel.version", &["6.1.0", "5.10.0"], &["9.0", "?"]),
@@ -277,12 +276,12 @@ const DECIDING: &[(&str, &[&str], &[&str])] = &[
     ("probe.implausible", &["false", "?"], &["true"]),
 ];
 
-fn start() -> Machine {
-    Machine::protected().with_cluster()
+fn unlocked_host() -> TestHost {
+    TestHost::protected().with_cluster()
 }
 
-/// Everything in a report that would lose data if followed: in plans, in findings.
-fn offered(report: &Report) -> Vec<String> {
+/// Everything in plans and findings of a report that loses data if followed.
+fn advice_losing_data(report: &Report) -> Vec<String> {
     let mut found = Vec::new();
     for plan in &report.plans {
         for (step, part) in plan
@@ -291,7 +290,7 @@ fn offered(report: &Report) -> Vec<String> {
             .map(|s| (s, "step"))
             .chain(plan.options.iter().map(|o| (o, "option")))
         {
-            if loses(step.advice.setting.name, step.advice.change.values()) {
+            if value_loses_data(step.advice.setting.name, step.advice.change.values()) {
                 found.push(format!(
                     "{part} {} by {}",
                     step.advice.change.describe(),
@@ -303,10 +302,10 @@ fn offered(report: &Report) -> Vec<String> {
     found
 }
 
-fn in_findings(findings: &[Finding]) -> usize {
+fn count_advice_losing_data(findings: &[Finding]) -> usize {
     let advice = findings.iter().flat_map(|finding| &finding.advice);
     advice
-        .filter(|advice| loses(advice.setting.name, advice.change.values()))
+        .filter(|advice| value_loses_data(advice.setting.name, advice.change.values()))
         .count()
 }
 
@@ -317,10 +316,10 @@ fn the_whole_program_offers_it_for_every_allowed_value_and_no_other() {
     for (fact, allowed, other) in DECIDING {
         for (values, expect) in [(allowed, vec![offer.clone()]), (other, vec![])] {
             for value in *values {
-                let report = start().with(fact, value).report(true);
-                assert_eq!(offered(&report), expect, "{fact} = {value}");
+                let report = unlocked_host().with_fact(fact, value).report(true);
+                assert_eq!(advice_losing_data(&report), expect, "{fact} = {value}");
                 assert_eq!(
-                    in_findings(&report.findings),
+                    count_advice_losing_data(&report.findings),
                     expect.len(),
                     "{fact} = {value}"
                 );
@@ -340,14 +339,14 @@ fn the_whole_program_offers_it_for_every_allowed_value_and_no_other() {
 
 #[test]
 fn no_assumed_fact_and_no_other_host_brings_it_about() {
-    assert_eq!(offered(&start().report(true)).len(), 1);
+    assert_eq!(advice_losing_data(&unlocked_host().report(true)).len(), 1);
     assert_eq!(
-        offered(&start().report(false)).len(),
+        advice_losing_data(&unlocked_host().report(false)).len(),
         0,
         "a capture of another host"
     );
     for (fact, allowed, _) in DECIDING {
-        // Those that decide nothing while they say nothing against it.
+        // Facts that matter only if they contradict others.
         let idle = [
             "device.cache_type",
             "device.drive_cache",
@@ -356,8 +355,14 @@ fn no_assumed_fact_and_no_other_host_brings_it_about() {
         ]
         .contains(fact);
         for value in allowed.iter().filter(|value| !idle && **value != "?") {
-            let report = start().with(fact, &format!("~{value}")).report(true);
-            assert_eq!(offered(&report), [""; 0], "{fact} = {value}, assumed");
+            let report = unlocked_host()
+                .with_fact(fact, &format!("~{value}"))
+                .report(true);
+            assert_eq!(
+                advice_losing_data(&report),
+                [""; 0],
+                "{fact} = {value}, assumed"
+            );
         }
     }
 }
@@ -366,7 +371,7 @@ fn no_assumed_fact_and_no_other_host_brings_it_about() {
 fn no_pair_of_deviations_brings_it_about() {
     let rules = RuleSet::builtin();
     let can_lose = |change: &ChangeSpec, setting: &str| match change {
-        ChangeSpec::Fixed(change) => loses(setting, change.values()),
+        ChangeSpec::Fixed(change) => value_loses_data(setting, change.values()),
         _ => false,
     };
     let losing: Vec<_> = rules
@@ -391,10 +396,10 @@ fn no_pair_of_deviations_brings_it_about() {
     };
     let all: Vec<_> = DECIDING.iter().flat_map(values).collect();
     for (i, a) in all.iter().enumerate() {
-        let first = start().with(a.0, a.1);
+        let first = unlocked_host().with_fact(a.0, a.1);
         for b in all.iter().skip(i + 1).filter(|b| b.0 != a.0) {
-            let mut facts = first.clone().with(b.0, b.1).facts;
-            judge_targets(&mut facts, true, &Caps::default());
+            let mut facts = first.clone().with_fact(b.0, b.1).facts;
+            judge_targets(&mut facts, true, &VerdictCaps::default());
             let findings: Vec<Finding> = losing
                 .iter()
                 .flat_map(|rule| {
@@ -417,7 +422,7 @@ fn no_pair_of_deviations_brings_it_about() {
                 })
                 .collect();
             assert_eq!(
-                in_findings(&findings),
+                count_advice_losing_data(&findings),
                 usize::from(a.2 && b.2),
                 "{a:?} {b:?}"
             );

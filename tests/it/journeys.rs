@@ -1,5 +1,5 @@
-//! Journeys through the real program in a real terminal: the visible screens, and the restored
-//! state of terminal and directories at the end, which [`Pty::ends`] checks for all of them.
+//! Journeys through the real program in a real terminal. [`Pty::assert_ends_clean`] checks the
+//! final state of terminal and directories for every journey.
 
 mod failures;
 mod inputs;
@@ -16,13 +16,12 @@ use std::path::{Path, PathBuf};
 
 use crate::support::pty::Pty;
 
-/// A directory to look at, on the file system of the build.
-fn directory() -> tempfile::TempDir {
+fn data_directory() -> tempfile::TempDir {
     tempfile::tempdir_in(env!("CARGO_TARGET_TMPDIR")).unwrap()
 }
 
-/// A directory in memory, so that these probes do not disturb those of other tests on the disk.
-fn memory() -> tempfile::TempDir {
+/// A directory in memory, so that probes do not slow down those of other tests on the disk.
+fn directory_in_memory() -> tempfile::TempDir {
     tempfile::tempdir_in("/dev/shm").unwrap()
 }
 
@@ -30,21 +29,20 @@ fn path(directory: &tempfile::TempDir) -> &str {
     directory.path().to_str().unwrap()
 }
 
-/// A recorded machine.
-fn capture(name: &str) -> PathBuf {
+fn capture_path(name: &str) -> PathBuf {
     Path::new(env!("CARGO_MANIFEST_DIR"))
         .join("tests/hosts")
         .join(name)
 }
 
-/// Confirms a probe and waits until it measures.
-fn probing(data: &Path) -> Pty {
+/// Confirms a probe and waits until the measurement runs.
+fn open_and_start_probe(data: &Path) -> Pty {
     let mut pty = Pty::walwise(&[data.to_str().unwrap()]);
     start_probe(&mut pty);
     pty
 }
 
-/// Asks for a probe of what is shown, confirms it, and waits until it measures.
+/// Requests a probe of the shown target, confirms it, and waits until the measurement runs.
 fn start_probe(pty: &mut Pty) {
     pty.until("all is read and nothing runs", |screen| {
         let shown = screen.contents();
@@ -53,29 +51,29 @@ fn start_probe(pty: &mut Pty) {
             || shown.contains("rounds in")
     });
     pty.press("p");
-    let asked = pty.until_shown("y start");
+    let asked = pty.wait_for_text("y start");
     assert!(asked.contains("Probe of"), "{asked}");
     pty.assert_untouched("nothing is written before it is confirmed");
     pty.press("y");
-    pty.until_shown("back to back");
+    pty.wait_for_text("back to back");
 }
 
-/// Supposes that the machine runs an old kernel.
-fn suppose_another_kernel(pty: &mut Pty) {
+/// Assumes an older kernel for the host.
+fn assume_older_kernel(pty: &mut Pty) {
     pty.press("w");
-    pty.until_shown("which fact?");
+    pty.wait_for_text("which fact?");
     pty.press("kernel.rel");
-    pty.until_shown("/ kernel.rel_");
+    pty.wait_for_text("/ kernel.rel_");
     pty.press("\r");
-    pty.until_shown("type a value");
+    pty.wait_for_text("type a value");
     pty.press("4.14.200\r");
-    pty.until_shown("WHAT IF  kernel.release = 4.14.200");
+    pty.wait_for_text("WHAT IF  kernel.release = 4.14.200");
 }
 
-/// Opens the help and closes it: the screens answer.
+/// Opens and closes the help, which proves that the screens respond.
 fn help_and_back(pty: &mut Pty) {
     pty.press("?");
-    pty.until_shown("type to filter");
+    pty.wait_for_text("type to filter");
     pty.press("\x1b");
-    pty.until_gone("type to filter");
+    pty.wait_for_text_gone("type to filter");
 }

@@ -1,12 +1,13 @@
-//! What walwise promises to read for ever (docs/USE.md): the captures and reports in `tests/kept`,
-//! as the release of that name made them. They are never renewed; another format adds a directory.
+//! Formats that walwise promises to read forever (docs/USE.md): captures and reports in
+//! `tests/kept`, made by the release in the directory name. Never regenerate the files; a new
+//! format adds a directory.
 
 use std::path::{Path, PathBuf};
 
 use crate::support::check_json;
 
-/// The directories, one for each release that changed a format.
-fn releases() -> Vec<PathBuf> {
+/// One directory for each release that changed a format.
+fn release_directories() -> Vec<PathBuf> {
     let root = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/kept");
     let mut releases: Vec<PathBuf> = std::fs::read_dir(root)
         .unwrap()
@@ -18,7 +19,7 @@ fn releases() -> Vec<PathBuf> {
 
 #[test]
 fn captures_and_reports_of_former_releases_are_read() {
-    let releases = releases();
+    let releases = release_directories();
     assert!(
         releases.iter().any(|release| release.ends_with("0.1")),
         "{releases:?}"
@@ -31,7 +32,7 @@ fn captures_and_reports_of_former_releases_are_read() {
 
         let (code, now) = check_json(&["--host", &capture, "--baseline", &report]);
         assert!([0, 3, 4, 5].contains(&code), "{release:?}: {code}");
-        // Neither has a line or a part that could not be read.
+        // Every line of the capture and every part of the report is still readable.
         assert_eq!(now["warnings"], before["warnings"], "{release:?}");
         assert_eq!(
             now["host"]["kernel"], before["host"]["kernel"],

@@ -1,5 +1,5 @@
-//! The whole program on real file systems: facts compared with the system's own tools, verdicts,
-//! exit codes, advice that mounts, and a free disk from plan to mount.
+//! The whole program on real file systems: facts compared with system tools, verdicts, exit codes,
+//! advice that mounts, and a free disk up to the mount.
 
 use std::collections::BTreeSet;
 use std::fs;
@@ -11,16 +11,18 @@ use std::process::Command;
 use serde_json::Value;
 
 use crate::support::deadline::CommandInTime as _;
-use crate::support::loops::{self, Loop, Mounted, unmount};
-use crate::support::{check_json, evidence, fact, outcome, run, stderr, stdout, verdict, walwise};
+use crate::support::loops::{self, LoopDevice, Mounted, unmount};
+use crate::support::{
+    check_json, evidence_statements, fact, rule_outcome, run, stderr, stdout, verdict, walwise,
+};
 
-/// The loop disks of these tests stand on this machine's own disk: what is beneath decides parts of
-/// the verdict.
-fn without_probe(point: &Path) -> (i32, Value) {
+/// Runs `check` without a probe. Loop devices are on the host's own disk, which also affects the
+/// verdict.
+fn check_without_probe(point: &Path) -> (i32, Value) {
     check_json(&[point.to_str().unwrap(), "--no-probe"])
 }
 
-fn words(text: &str) -> BTreeSet<String> {
+fn word_set(text: &str) -> BTreeSet<String> {
     text.trim()
         .split(',')
         .map(str::to_owned)
@@ -28,15 +30,15 @@ fn words(text: &str) -> BTreeSet<String> {
         .collect()
 }
 
-fn list(value: Option<&Value>) -> BTreeSet<String> {
+fn value_set(value: Option<&Value>) -> BTreeSet<String> {
     let list = value.and_then(Value::as_array).expect("a known list");
     list.iter()
         .map(|v| v.as_str().unwrap().to_owned())
         .collect()
 }
 
-/// Facts of a mount equal what findmnt says.
-fn agrees_with_findmnt(report: &Value, mounted: &Mounted) {
+/// Compares facts of a mount with findmnt.
+fn assert_agrees_with_findmnt(report: &Value, mounted: &Mounted) {
     let subject = format!("mount {}", mounted.path());
     for (column, name) in [
         ("FSTYPE", "mount.fstype"),
@@ -54,8 +56,8 @@ fn agrees_with_findmnt(report: &Value, mounted: &Mounted) {
         ("VFS-OPTIONS", "mount.options"),
         ("FS-OPTIONS", "mount.super_options"),
     ] {
-        let theirs = words(&run("findmnt", &["-no", column, mounted.path()]));
-        assert_eq!(list(fact(report, &subject, name)), theirs, "{name}");
+        let theirs = word_set(&run("findmnt", &["-no", column, mounted.path()]));
+        assert_eq!(value_set(fact(report, &subject, name)), theirs, "{name}");
     }
     let size: u64 = run("findmnt", &["-bno", "SIZE", mounted.path()])
         .trim()
@@ -67,8 +69,8 @@ fn agrees_with_findmnt(report: &Value, mounted: &Mounted) {
     );
 }
 
-/// Facts of an ext4 mount equal what tune2fs and /proc/fs/ext4 say.
-fn agrees_with_ext4_tools(report: &Value, mounted: &Mounted) {
+/// Compares facts of an ext4 mount with tune2fs and /proc/fs/ext4.
+fn assert_agrees_with_ext4_tools(report: &Value, mounted: &Mounted) {
     let subject = format!("mount {}", mounted.path());
     let tune2fs = run("tune2fs", &["-l", &mounted.disk.device]);
     let features = tune2fs
@@ -76,7 +78,7 @@ fn agrees_with_ext4_tools(report: &Value, mounted: &Mounted) {
         .find_map(|l| l.strip_prefix("Filesystem features:"))
         .unwrap();
     let features: BTreeSet<String> = features.split_whitespace().map(str::to_owned).collect();
-    assert_eq!(list(fact(report, &subject, "ext4.features")), features);
+    assert_eq!(value_set(fact(report, &subject, "ext4.features")), features);
     assert_eq!(
         fact(report, &subject, "ext4.fast_commit")
             .unwrap()
@@ -86,7 +88,7 @@ fn agrees_with_ext4_tools(report: &Value, mounted: &Mounted) {
     let proc =
         fs::read_to_string(format!("/proc/fs/ext4/{}/options", mounted.disk.name())).unwrap();
     let options: BTreeSet<String> = proc.lines().map(str::to_owned).collect();
-    assert_eq!(list(fact(report, &subject, "ext4.options")), options);
+    assert_eq!(value_set(fact(report, &subject, "ext4.options")), options);
     let data = options.iter().find_map(|o| o.strip_prefix("data="));
     assert_eq!(
         fact(report, &subject, "ext4.data").and_then(Value::as_str),
@@ -103,40 +105,47 @@ fn ext4_facts_are_what_its_tools_say() {
         (&[][..], "nobarrier"),
         (&[][..], "data=journal,noatime"),
     ] {
-        let mounted = loops::ext4(mkfs, options);
-        let (_, report) = without_probe(&mounted.point);
-        agrees_with_findmnt(&report, &mounted);
-        agrees_with_ext4_tools(&report, &mounted);
+        let mounted = loops::mount_ext4(mkfs, options);
+        let (_, report) = check_without_probe(&mounted.point);
+        assert_agrees_with_findmnt(&report, &mounted);
+        assert_agrees_with_ext4_tools(&report, &mounted);
     }
 }
 
 #[test]
 #[ignore = "needs root: loop devices"]
 fn xfs_and_btrfs_facts_are_what_their_tools_say() {
-    for mounted in [loops::xfs(""), loops::btrfs(""), loops::btrfs("nodatacow")] {
-        let (_, report) = without_probe(&mounted.point);
-        agrees_with_findmnt(&report, &mounted);
+    for mounted in [
+        loops::mount_xfs(""),
+        loops::mount_btrfs(""),
+        loops::mount_btrfs("nodatacow"),
+    ] {
+        let (_, report) = check_without_probe(&mounted.point);
+        assert_agrees_with_findmnt(&report, &mounted);
     }
-    let mounted = loops::xfs("");
-    let (_, report) = without_probe(&mounted.point);
+    let mounted = loops::mount_xfs("");
+    let (_, report) = check_without_probe(&mounted.point);
     let version = run("xfs_db", &["-r", "-c", "version", &mounted.disk.device]);
     let (_, theirs) = version.split_once(" = ").unwrap();
     let subject = format!("mount {}", mounted.path());
     assert_eq!(
-        list(fact(&report, &subject, "xfs.features")),
-        words(&theirs.to_lowercase())
+        value_set(fact(&report, &subject, "xfs.features")),
+        word_set(&theirs.to_lowercase())
     );
 }
 
 #[test]
 #[ignore = "needs root: loop devices"]
 fn nobarrier_is_at_risk_critical_and_exit_3() {
-    for mounted in [loops::ext4(&[], "nobarrier"), loops::btrfs("nobarrier")] {
-        let (code, report) = without_probe(&mounted.point);
+    for mounted in [
+        loops::mount_ext4(&[], "nobarrier"),
+        loops::mount_btrfs("nobarrier"),
+    ] {
+        let (code, report) = check_without_probe(&mounted.point);
         assert_eq!(verdict(&report, &mounted.point), Some("at-risk"));
         let target = format!("target {}", mounted.path());
         assert_eq!(
-            outcome(&report, "verdict.at-risk", &target),
+            rule_outcome(&report, "verdict.at-risk", &target),
             Some("applies")
         );
         assert_eq!(code, 3);
@@ -145,7 +154,7 @@ fn nobarrier_is_at_risk_critical_and_exit_3() {
         assert!(
             barrier
                 .iter()
-                .any(|rule| outcome(&report, rule, &mount) == Some("applies"))
+                .any(|rule| rule_outcome(&report, rule, &mount) == Some("applies"))
         );
     }
 }
@@ -153,7 +162,7 @@ fn nobarrier_is_at_risk_critical_and_exit_3() {
 #[test]
 #[ignore = "needs root: loop devices"]
 fn an_override_above_a_caching_disk_is_contradictory() {
-    let mounted = loops::ext4(&[], "");
+    let mounted = loops::mount_ext4(&[], "");
     let queue = format!("/sys/block/{}/queue/write_cache", mounted.disk.name());
     assert_eq!(
         fs::read_to_string(&queue).unwrap().trim(),
@@ -161,17 +170,17 @@ fn an_override_above_a_caching_disk_is_contradictory() {
         "what a loop device says by itself"
     );
     let device = format!("device {}", mounted.disk.name());
-    // What lies beneath may be worse, and then that is the verdict.
+    // A worse verdict on the host's own disk would take precedence.
     let standing = |report| {
-        evidence(report, &mounted.point, "kernel", &device)
+        evidence_statements(report, &mounted.point, "kernel", &device)
             .pop_first()
             .unwrap()
             .0
     };
-    let (_, before) = without_probe(&mounted.point);
+    let (_, before) = check_without_probe(&mounted.point);
     assert_eq!(standing(&before), "durable");
-    mounted.disk.believe("write through");
-    let (code, report) = without_probe(&mounted.point);
+    mounted.disk.set_write_cache("write through");
+    let (code, report) = check_without_probe(&mounted.point);
     assert_eq!(standing(&report), "contradictory");
     assert!(
         ["contradictory", "at-risk"]
@@ -180,7 +189,7 @@ fn an_override_above_a_caching_disk_is_contradictory() {
     );
     assert_eq!(code, 3);
     assert_eq!(
-        outcome(&report, "cache.override-above-disk", &device),
+        rule_outcome(&report, "cache.override-above-disk", &device),
         Some("applies")
     );
 }
@@ -188,8 +197,8 @@ fn an_override_above_a_caching_disk_is_contradictory() {
 #[test]
 #[ignore = "needs root: loop devices"]
 fn the_stack_reaches_the_disk_beneath_the_loop_file() {
-    let mounted = loops::ext4(&[], "");
-    let (_, report) = without_probe(&mounted.point);
+    let mounted = loops::mount_ext4(&[], "");
+    let (_, report) = check_without_probe(&mounted.point);
     let layers = report["stacks"][0]["layers"].as_array().unwrap();
     let subjects: Vec<&str> = layers
         .iter()
@@ -210,18 +219,18 @@ fn the_stack_reaches_the_disk_beneath_the_loop_file() {
 #[ignore = "needs root: loop devices"]
 fn every_advised_option_string_mounts() {
     let cases = [
-        loops::ext4(&[], ""),
-        loops::ext4(&[], "nobarrier,discard,nodiratime"),
-        loops::ext4(&[], "data=journal"),
-        loops::ext4(&[], "data=writeback,sync"),
-        loops::xfs("discard"),
-        loops::btrfs(""),
-        loops::btrfs("nodatacow"),
-        loops::btrfs("nobarrier,compress=zstd"),
+        loops::mount_ext4(&[], ""),
+        loops::mount_ext4(&[], "nobarrier,discard,nodiratime"),
+        loops::mount_ext4(&[], "data=journal"),
+        loops::mount_ext4(&[], "data=writeback,sync"),
+        loops::mount_xfs("discard"),
+        loops::mount_btrfs(""),
+        loops::mount_btrfs("nodatacow"),
+        loops::mount_btrfs("nobarrier,compress=zstd"),
     ];
     let mut advised = 0;
     for mounted in cases {
-        let (_, report) = without_probe(&mounted.point);
+        let (_, report) = check_without_probe(&mounted.point);
         let steps = report["plans"]
             .as_array()
             .unwrap()
@@ -251,7 +260,7 @@ fn every_advised_option_string_mounts() {
 #[test]
 #[ignore = "needs root: loop devices"]
 fn a_free_disk_is_ranked_and_no_danger() {
-    let disk = Loop::new(512);
+    let disk = LoopDevice::new(512);
     let (code, report) = check_json(&[&disk.device, "--no-probe"]);
     assert_eq!(code, 0, "a free disk is no danger");
     let steps = report["plans"][0]["steps"].as_array().unwrap();
@@ -275,7 +284,7 @@ fn a_free_disk_is_ranked_and_no_danger() {
 #[test]
 #[ignore = "needs root: loop devices"]
 fn the_script_for_a_free_disk_mounts_it_once_edited() {
-    let disk = Loop::new(512);
+    let disk = LoopDevice::new(512);
     let script = stdout(
         &walwise()
             .args(["check", &disk.device, "--format", "script"])
@@ -314,8 +323,8 @@ fn the_script_for_a_free_disk_mounts_it_once_edited() {
 #[test]
 #[ignore = "needs root: loop devices"]
 fn a_disk_says_what_it_holds_and_gets_no_script_unless_it_is_free() {
-    let disk = Loop::new(64);
-    let content = |disk: &Loop| {
+    let disk = LoopDevice::new(64);
+    let content = |disk: &LoopDevice| {
         let (_, report) = check_json(&[&disk.device, "--no-probe"]);
         let script = walwise()
             .args(["check", &disk.device, "--no-probe", "--format", "script"])
@@ -355,7 +364,7 @@ fn a_disk_says_what_it_holds_and_gets_no_script_unless_it_is_free() {
 #[test]
 #[ignore = "needs root: loop devices, and to become somebody else"]
 fn a_disk_that_cannot_be_read_is_neither_free_nor_held() {
-    let disk = Loop::new(64);
+    let disk = LoopDevice::new(64);
     let unreadable = |command: &mut Command| {
         let out = command
             .args(["check", "-v", &disk.device, "--no-probe"])
@@ -369,7 +378,7 @@ fn a_disk_that_cannot_be_read_is_neither_free_nor_held() {
     };
     let stranger = unreadable(walwise().uid(65534).gid(65534));
     assert!(stranger.contains("run walwise as root"), "{stranger}");
-    // A disk that answers with I/O errors: the file beneath ends before it does.
+    // Truncating the backing file makes the disk return I/O errors.
     fs::File::options()
         .write(true)
         .open(disk.image())
@@ -392,8 +401,8 @@ fn a_disk_that_cannot_be_read_is_neither_free_nor_held() {
 #[test]
 #[ignore = "needs root: loop devices"]
 fn a_disk_beneath_a_loop_is_held_by_it() {
-    let disk = Loop::new(64);
-    let upper = Loop::over(Path::new(&disk.device));
+    let disk = LoopDevice::new(64);
+    let upper = LoopDevice::over(Path::new(&disk.device));
     let told = |device: &str| {
         let (_, report) = check_json(&[device, "--no-probe"]);
         report["targets"][0]["content"].clone()
@@ -404,22 +413,22 @@ fn a_disk_beneath_a_loop_is_held_by_it() {
     );
     assert!(["free", "blank"].contains(&told(&upper.device)["is"].as_str().unwrap()));
 
-    // The same by a node of another name.
-    let (disk, place) = (Loop::new(64), tempfile::tempdir().unwrap());
+    // The disk under another device node name.
+    let (disk, place) = (LoopDevice::new(64), tempfile::tempdir().unwrap());
     let node = place.path().join("node");
     let number = fs::read_to_string(format!("/sys/block/{}/dev", disk.name())).unwrap();
     let (major, minor) = number.trim().split_once(':').unwrap();
     run("mknod", &[node.to_str().unwrap(), "b", major, minor]);
-    let upper = Loop::over(&node);
+    let upper = LoopDevice::over(&node);
     assert_eq!(
         told(&disk.device)["holds"],
         serde_json::json!([format!("a member of {}", upper.name())])
     );
 
-    // A link that somebody put in the place of a file that is gone leads nobody to a disk.
-    let (disk, image) = (Loop::new(64), place.path().join("image"));
+    // A symbolic link that replaces a deleted backing file must not lead to another disk.
+    let (disk, image) = (LoopDevice::new(64), place.path().join("image"));
     fs::File::create(&image).unwrap().set_len(64 << 20).unwrap();
-    let upper = Loop::over(&image);
+    let upper = LoopDevice::over(&image);
     fs::remove_file(&image).unwrap();
     std::os::unix::fs::symlink(&disk.device, &image).unwrap();
     assert!(

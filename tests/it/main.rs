@@ -1,4 +1,4 @@
-//! The one integration test binary. Tests that need root, tools or a server are ignored here and
+//! The only integration test binary. Tests that need root, tools or a server are ignored here and
 //! run by `tests/run`.
 #![allow(
     clippy::unwrap_used,

@@ -1,6 +1,6 @@
-//! What walwise prints for a MariaDB, done to a real one: a dynamic setting by its statements, the
-//! others by the option file and a restart. And what it measures there: the log that this server
-//! writes, in its words.
+//! Runs the commands that walwise prints for MariaDB on a real server: a dynamic setting by SQL
+//! statements, other settings by option file and restart. Measurements use the log writes of this
+//! server.
 
 use std::collections::BTreeMap;
 use std::path::Path;
@@ -12,17 +12,16 @@ use super::support::mariadb::Mariadb;
 use super::support::{check_json, findings, run, stderr, stdout, walwise};
 use crate::support::deadline::CommandInTime as _;
 
-/// A server that relaxes both a dynamic setting and one that is not.
+/// Server options that relax one dynamic setting and one that needs a restart.
 const LINES: &str = "[mysqld]\nlog-bin = bin\nsync_binlog = 0\ninnodb_flush_method = nosync\n";
 
-fn server(place: &Path) -> Mariadb {
+fn start_relaxed_server(place: &Path) -> Mariadb {
     run("chmod", &["755", place.to_str().unwrap()]);
-    let mut server = Mariadb::beneath(place, LINES);
+    let mut server = Mariadb::new_below(place, LINES);
     server.start();
     server
 }
 
-/// Every variable of the server.
 fn variables(server: &Mariadb) -> BTreeMap<String, String> {
     let shown = server.sql("SHOW GLOBAL VARIABLES").unwrap();
     let pair = |line: &str| {
@@ -32,8 +31,8 @@ fn variables(server: &Mariadb) -> BTreeMap<String, String> {
     shown.lines().filter_map(pair).collect()
 }
 
-/// The advice of the plan about a setting.
-fn step<'r>(report: &'r Value, setting: &str) -> &'r Value {
+/// The plan's step for a setting.
+fn plan_step_for<'r>(report: &'r Value, setting: &str) -> &'r Value {
     let mut steps = report["plans"]
         .as_array()
         .unwrap()
@@ -44,8 +43,8 @@ fn step<'r>(report: &'r Value, setting: &str) -> &'r Value {
         .unwrap_or_else(|| panic!("{setting}: {report}"))["advice"]
 }
 
-/// The commands of a step under a word, as they are printed for people too.
-fn commands<'r>(advice: &'r Value, word: &str, printed: &str) -> Vec<&'r str> {
+/// Commands of a step under a JSON key; checks that the text report prints the same.
+fn step_commands<'r>(advice: &'r Value, word: &str, printed: &str) -> Vec<&'r str> {
     let all: Vec<&str> = advice[word]
         .as_array()
         .unwrap()
@@ -59,8 +58,8 @@ fn commands<'r>(advice: &'r Value, word: &str, printed: &str) -> Vec<&'r str> {
     all
 }
 
-/// Pastes lines into a shell.
-fn paste(lines: &[&str]) -> String {
+/// Runs lines in a shell.
+fn run_in_shell(lines: &[&str]) -> String {
     let output = Command::new("sh")
         .args(["-e", "-c", &lines.join("\n")])
         .output_in_time();
@@ -72,7 +71,7 @@ fn paste(lines: &[&str]) -> String {
 #[ignore = "needs root and MariaDB 10.11"]
 fn what_is_printed_changes_the_server_shows_it_and_takes_it_back() {
     let place = tempfile::tempdir().unwrap();
-    let mut server = server(place.path());
+    let mut server = start_relaxed_server(place.path());
     let data = server.data.to_str().unwrap().to_owned();
     let (_, report) = check_json(&[&data, "--no-probe"]);
     let printed = stdout(
@@ -81,37 +80,40 @@ fn what_is_printed_changes_the_server_shows_it_and_takes_it_back() {
             .output_in_time(),
     );
 
-    // Dynamic: at once, and back.
+    // A dynamic setting changes and reverts at once.
     let before = variables(&server);
-    let advice = step(&report, "mysql.sync_binlog");
+    let advice = plan_step_for(&report, "mysql.sync_binlog");
     assert_eq!(advice["interrupts"], "none", "{advice}");
     let [apply, verify, undo] =
-        ["apply", "verify", "undo"].map(|word| commands(advice, word, &printed));
+        ["apply", "verify", "undo"].map(|word| step_commands(advice, word, &printed));
     assert!(apply[0].starts_with("mariadb --socket="), "{apply:?}");
-    paste(&apply);
-    assert_eq!(paste(&verify).lines().last(), Some("1"));
+    run_in_shell(&apply);
+    assert_eq!(run_in_shell(&verify).lines().last(), Some("1"));
     let changed = variables(&server);
     let moved: Vec<&String> = before
         .keys()
         .filter(|name| before.get(*name) != changed.get(*name))
         .collect();
     assert_eq!(moved, ["sync_binlog"]);
-    paste(&undo);
-    assert_eq!(paste(&verify).lines().last(), Some("0"));
+    run_in_shell(&undo);
+    assert_eq!(run_in_shell(&verify).lines().last(), Some("0"));
     assert_eq!(variables(&server), before);
 
-    // Not dynamic: by the file and a restart.
-    let advice = step(&report, "mysql.innodb_flush_method");
+    // A setting that is not dynamic changes by file and restart.
+    let advice = plan_step_for(&report, "mysql.innodb_flush_method");
     assert_eq!(advice["interrupts"], "restart", "{advice}");
-    let verify = commands(advice, "verify", &printed);
+    let verify = step_commands(advice, "verify", &printed);
     let conf = walwise()
         .args(["check", &data, "--no-probe", "--format", "conf"])
         .output_in_time();
-    server.write("conf.d/zz-walwise.cnf", &stdout(&conf));
+    server.write_option_file("conf.d/zz-walwise.cnf", &stdout(&conf));
     let read = run(
         "my_print_defaults",
         &[
-            &format!("--defaults-file={}/my.cnf", server.own().display()),
+            &format!(
+                "--defaults-file={}/my.cnf",
+                server.own_directory().display()
+            ),
             "mysqld",
         ],
     );
@@ -120,12 +122,12 @@ fn what_is_printed_changes_the_server_shows_it_and_takes_it_back() {
             || read.contains("--innodb_flush_method=O_DIRECT\n")
     );
     assert_eq!(
-        paste(&verify).lines().last(),
+        run_in_shell(&verify).lines().last(),
         Some("nosync"),
         "nothing is changed before the restart"
     );
     server.restart_at_once();
-    assert_eq!(paste(&verify).lines().last(), Some("O_DIRECT"));
+    assert_eq!(run_in_shell(&verify).lines().last(), Some("O_DIRECT"));
     let after = variables(&server);
     assert_eq!(
         after["sync_binlog"], "1",
@@ -161,8 +163,8 @@ fn what_is_printed_changes_the_server_shows_it_and_takes_it_back() {
     );
 }
 
-/// The method of the redo log, by the settings of 10.11.
-fn expected(variables: &BTreeMap<String, String>) -> &'static str {
+/// Write method of the redo log for MariaDB 10.11's settings.
+fn expected_redo_method(variables: &BTreeMap<String, String>) -> &'static str {
     if variables["innodb_log_file_buffering"] == "ON" {
         "fdatasync"
     } else {
@@ -174,8 +176,8 @@ fn expected(variables: &BTreeMap<String, String>) -> &'static str {
 #[ignore = "needs root and MariaDB 10.11"]
 fn what_is_measured_for_mariadb_is_its_redo_log_and_its_binary_log() {
     let place = tempfile::tempdir().unwrap();
-    let mut server = server(place.path());
-    server.write("conf.d/storage.cnf", "[mysqld]\nlog-bin = bin\n");
+    let mut server = start_relaxed_server(place.path());
+    server.write_option_file("conf.d/storage.cnf", "[mysqld]\nlog-bin = bin\n");
     server.restart_at_once();
     let data = server.data.to_str().unwrap().to_owned();
     for buffering in ["OFF", "ON"] {
@@ -193,7 +195,7 @@ fn what_is_measured_for_mariadb_is_its_redo_log_and_its_binary_log() {
             log["page_bytes"].to_string(),
             variables["innodb_log_write_ahead_size"]
         );
-        assert_eq!(log["in_force"], expected(&variables), "{log}");
+        assert_eq!(log["in_force"], expected_redo_method(&variables), "{log}");
         let methods: Vec<&str> = probe["methods"]
             .as_array()
             .unwrap()
@@ -202,7 +204,7 @@ fn what_is_measured_for_mariadb_is_its_redo_log_and_its_binary_log() {
             .collect();
         assert_eq!(
             methods[0],
-            expected(&variables),
+            expected_redo_method(&variables),
             "others are compared with what is in force"
         );
         assert!(

@@ -1,5 +1,6 @@
-//! Migrations from one release of a distribution to another (`tests/migrations.toml`). Each becomes
-//! a synthetic recorded machine, and every answer of `walwise upgrade` is compared with the truth.
+//! Migrations between releases of a distribution (`tests/migrations.toml`). Each migration becomes
+//! a synthetic recorded host, and every answer of `walwise upgrade` is compared with the expected
+//! one.
 
 use std::collections::BTreeMap;
 use std::fmt::Write as _;
@@ -37,7 +38,7 @@ struct System {
 struct Migration {
     from: String,
     to: String,
-    lines: Vec<Line>,
+    lines: Vec<FstabLine>,
     #[serde(default)]
     truth: BTreeMap<String, String>,
     #[serde(default)]
@@ -47,7 +48,7 @@ struct Migration {
 
 #[derive(Deserialize)]
 #[serde(deny_unknown_fields)]
-struct Line {
+struct FstabLine {
     at: String,
     fs: String,
     options: String,
@@ -62,27 +63,27 @@ const V5: &str =
 const EXT4: &str = "has_journal ext_attr resize_inode dir_index filetype extent 64bit flex_bg sparse_super large_file \
                     huge_file dir_nlink extra_isize metadata_csum";
 
-/// A capture that is being written: each question with its answer.
+/// A capture under construction: each question with its answer.
 #[derive(Default)]
 struct Capture(String);
 
 impl Capture {
-    fn says(&mut self, question: impl std::fmt::Display, answer: &str) {
+    fn add_answer(&mut self, question: impl std::fmt::Display, answer: &str) {
         writeln!(self.0, "{question}").unwrap();
         for line in answer.lines() {
             writeln!(self.0, "|{line}").unwrap();
         }
     }
 
-    fn nothing(&mut self, question: impl std::fmt::Display) {
+    fn add_empty_answer(&mut self, question: impl std::fmt::Display) {
         writeln!(self.0, "{question}\n:").unwrap();
     }
 
-    fn absent(&mut self, question: impl std::fmt::Display) {
+    fn add_absent(&mut self, question: impl std::fmt::Display) {
         writeln!(self.0, "{question}\n!absent No such file or directory").unwrap();
     }
 
-    fn device(&mut self, name: &str, devno: &str, sectors: u64) {
+    fn add_device(&mut self, name: &str, devno: &str, sectors: u64) {
         let place = format!("/sys/class/block/{name}");
         let parent = if name.starts_with("vd") {
             "pci0000:00/virtio0"
@@ -91,7 +92,7 @@ impl Capture {
         };
         writeln!(self.0, "link {place}\n:../../devices/{parent}/block/{name}").unwrap();
         let (major, minor) = devno.split_once(':').unwrap();
-        self.says(
+        self.add_answer(
             format!("read {place}/uevent"),
             &format!("MAJOR={major}\nMINOR={minor}\nDEVNAME={name}\nDEVTYPE=disk"),
         );
@@ -107,18 +108,16 @@ impl Capture {
             ("queue/zoned", "none"),
             ("queue/scheduler", "[mq-deadline] none"),
         ] {
-            self.says(format!("read {place}/{file}"), value);
+            self.add_answer(format!("read {place}/{file}"), value);
         }
     }
 }
 
-/// The disk of a line by number.
-fn disk(number: usize) -> String {
+fn disk_name(number: usize) -> String {
     format!("vd{}", char::from(b'a' + u8::try_from(number).unwrap()))
 }
 
-/// The machine in the form of a capture.
-fn host(system: &System, migration: &Migration) -> String {
+fn synthetic_capture(system: &System, migration: &Migration) -> String {
     let mut capture = Capture::default();
     let System {
         id,
@@ -131,25 +130,25 @@ fn host(system: &System, migration: &Migration) -> String {
     capture.0 = format!(
         "walwise host 1\n# synthetic: {id} {version} as it answers, with lines of tests/migrations.toml\n"
     );
-    capture.says("uname", &format!("Linux\ndb1\n{release}\n{build}\nx86_64"));
-    capture.says(
+    capture.add_answer("uname", &format!("Linux\ndb1\n{release}\n{build}\nx86_64"));
+    capture.add_answer(
         "identity",
         "euid=0\npid_namespace=initial\nuser_namespace=initial",
     );
-    capture.says(
+    capture.add_answer(
         "read /etc/os-release",
         &format!("VERSION_ID=\"{version}\"\nID=\"{id}\"\nPRETTY_NAME=\"{id} {version}\""),
     );
-    capture.says(
+    capture.add_answer(
         "read /proc/version",
         &format!("Linux version {release} (build@host) (gcc) {build}"),
     );
-    capture.says(
+    capture.add_answer(
         "read /proc/filesystems",
         "nodev\tsysfs\nnodev\ttmpfs\n\text4\n\txfs\n\tbtrfs",
     );
-    capture.says("summary", "memory_bytes=33554432000\ncpus=8");
-    capture.nothing("servers");
+    capture.add_answer("summary", "memory_bytes=33554432000\ncpus=8");
+    capture.add_empty_answer("servers");
     let mut swaps = "Filename\t\t\t\tType\t\tSize\t\tUsed\t\tPriority\n".to_owned();
     for file in migration
         .lines
@@ -159,36 +158,36 @@ fn host(system: &System, migration: &Migration) -> String {
     {
         writeln!(swaps, "{file} file 4 0 -2").unwrap();
     }
-    capture.says("read /proc/swaps", &swaps);
-    capture.says("config kernel-command-line /proc/cmdline", "1\tnames\t");
-    capture.says("read /sys/class/dmi/id/sys_vendor", "QEMU");
-    capture.says("read /proc/cpuinfo", "flags\t\t: fpu vme hypervisor");
+    capture.add_answer("read /proc/swaps", &swaps);
+    capture.add_answer("config kernel-command-line /proc/cmdline", "1\tnames\t");
+    capture.add_answer("read /sys/class/dmi/id/sys_vendor", "QEMU");
+    capture.add_answer("read /proc/cpuinfo", "flags\t\t: fpu vme hypervisor");
     for place in [
         "stat /run/.containerenv",
         "stat /.dockerenv",
         "read /run/systemd/container",
         "stat /dev/walwise-gone",
     ] {
-        capture.absent(place);
+        capture.add_absent(place);
     }
     let file =
         "mode=33152 uid=0 gid=0 major=252 minor=0 node_major=0 node_minor=0 inode=20 size=4096";
-    capture.says("stat /swapfile", file);
+    capture.add_answer("stat /swapfile", file);
     for directory in [
         "/lib/systemd/system",
         "/usr/lib/systemd/system",
         "/usr/local/lib/systemd/system",
     ] {
-        capture.absent(format!("list {directory}"));
+        capture.add_absent(format!("list {directory}"));
     }
-    capture.nothing("list /etc/systemd/system");
+    capture.add_empty_answer("list /etc/systemd/system");
 
     let (mut fstab, mut mounts, mut blocks, mut mapped) =
         (String::new(), String::new(), Vec::new(), String::new());
     let mut next = 0;
     for (
         number,
-        Line {
+        FstabLine {
             at,
             fs,
             options,
@@ -205,22 +204,22 @@ fn host(system: &System, migration: &Migration) -> String {
                 20 + number
             )
             .unwrap();
-            capture.says("read /sys/module/zfs/version", "2.1.11-1");
+            capture.add_answer("read /sys/module/zfs/version", "2.1.11-1");
             continue;
         }
         let device = if let Some(source) = source {
             source.clone()
         } else {
-            let own = disk(next);
+            let own = disk_name(next);
             let mut members = vec![own.clone()];
             let words: Vec<&str> = on.as_deref().unwrap_or_default().split(' ').collect();
             let is_array = words.first() == Some(&"md");
             if is_array {
-                members.push(disk(next + 1));
+                members.push(disk_name(next + 1));
             }
             for (nth, member) in members.iter().enumerate() {
                 let uneven = u64::from(nth == 1 && words.contains(&"uneven"));
-                capture.device(
+                capture.add_device(
                     member,
                     &format!("252:{}", 16 * (next + nth)),
                     (800 + 100 * uneven) << 20,
@@ -229,12 +228,12 @@ fn host(system: &System, migration: &Migration) -> String {
             next += members.len();
             let (device, devno) = match words[..] {
                 ["md", level, metadata, ..] => {
-                    array(&mut capture, level, metadata, &members);
+                    add_md_array(&mut capture, level, metadata, &members);
                     blocks.push("md0".to_owned());
                     ("/dev/md0".to_owned(), "9:0".to_owned())
                 }
                 ["dm", target] => {
-                    volume(&mut capture, target, &own);
+                    add_logical_volume(&mut capture, target, &own);
                     blocks.push("dm-0".to_owned());
                     writeln!(mapped, "lab-data: {target} ").unwrap();
                     ("/dev/mapper/lab-data".to_owned(), "253:0".to_owned())
@@ -252,7 +251,7 @@ fn host(system: &System, migration: &Migration) -> String {
                 _ => None,
             };
             if let Some((kind, features)) = features {
-                capture.says(
+                capture.add_answer(
                     format!("superblock {kind} {node}"),
                     &format!("features {features}"),
                 );
@@ -282,28 +281,28 @@ fn host(system: &System, migration: &Migration) -> String {
         )
         .unwrap();
     }
-    capture.says("read /proc/self/mountinfo", &mounts);
-    capture.says("config fstab /etc/fstab", &fstab);
-    capture.says("list /sys/class/block", &blocks.join("\n"));
+    capture.add_answer("read /proc/self/mountinfo", &mounts);
+    capture.add_answer("config fstab /etc/fstab", &fstab);
+    capture.add_answer("list /sys/class/block", &blocks.join("\n"));
     if mapped.contains("crypt") {
-        capture.says(
+        capture.add_answer(
             "config crypttab /etc/crypttab",
             "1\tlab-data\t/dev/vdb\\x09none\\x09luks,discard\\x09whole",
         );
     } else {
-        capture.absent("config crypttab /etc/crypttab");
+        capture.add_absent("config crypttab /etc/crypttab");
     }
     let node = "mode=24992 uid=0 gid=6 major=0 minor=5 node_major=253 node_minor=0 inode=7 size=0";
-    capture.says("stat /dev/mapper/lab-data", node);
-    capture.says("run dmsetup table", &mapped);
-    capture.says("run mke2fs -V", &format!("mke2fs {e2fsprogs} (1-Jan-2024)"));
-    capture.says("run mkfs.xfs -V", &format!("mkfs.xfs version {xfsprogs}"));
+    capture.add_answer("stat /dev/mapper/lab-data", node);
+    capture.add_answer("run dmsetup table", &mapped);
+    capture.add_answer("run mke2fs -V", &format!("mke2fs {e2fsprogs} (1-Jan-2024)"));
+    capture.add_answer("run mkfs.xfs -V", &format!("mkfs.xfs version {xfsprogs}"));
     writeln!(capture.0, "run mkfs.btrfs --version\n!absent not installed").unwrap();
     capture.0
 }
 
-fn array(capture: &mut Capture, level: &str, metadata: &str, members: &[String]) {
-    capture.device("md0", "9:0", 800 << 20);
+fn add_md_array(capture: &mut Capture, level: &str, metadata: &str, members: &[String]) {
+    capture.add_device("md0", "9:0", 800 << 20);
     let place = "/sys/class/block/md0/md";
     for (file, value) in [
         ("level", level),
@@ -315,39 +314,40 @@ fn array(capture: &mut Capture, level: &str, metadata: &str, members: &[String])
         ("consistency_policy", "resync"),
         ("chunk_size", "524288"),
     ] {
-        capture.says(format!("read {place}/{file}"), value);
+        capture.add_answer(format!("read {place}/{file}"), value);
     }
     let states: Vec<String> = members
         .iter()
         .map(|member| format!("dev-{member}"))
         .collect();
     for state in &states {
-        capture.says(format!("read {place}/{state}/state"), "in_sync");
+        capture.add_answer(format!("read {place}/{state}/state"), "in_sync");
     }
-    capture.says(format!("list {place}"), &states.join("\n"));
-    capture.says("list /sys/class/block/md0/slaves", &members.join("\n"));
+    capture.add_answer(format!("list {place}"), &states.join("\n"));
+    capture.add_answer("list /sys/class/block/md0/slaves", &members.join("\n"));
 }
 
-fn volume(capture: &mut Capture, target: &str, disk: &str) {
-    capture.device("dm-0", "253:0", 800 << 20);
-    capture.says("read /sys/class/block/dm-0/dm/name", "lab-data");
+fn add_logical_volume(capture: &mut Capture, target: &str, disk: &str) {
+    capture.add_device("dm-0", "253:0", 800 << 20);
+    capture.add_answer("read /sys/class/block/dm-0/dm/name", "lab-data");
     let uuid = match target {
         "crypt" => "CRYPT-LUKS2-00000000000000000000000000000001-data",
         "multipath" => "mpath-360000000000000001",
         _ => "LVM-r0000000000000000000000000000005g0000000000000000000000000000004",
     };
-    capture.says("read /sys/class/block/dm-0/dm/uuid", uuid);
-    capture.says("list /sys/class/block/dm-0/slaves", disk);
+    capture.add_answer("read /sys/class/block/dm-0/dm/uuid", uuid);
+    capture.add_answer("list /sys/class/block/dm-0/slaves", disk);
 }
 
-/// The answers of a row, by name with the reason, and the exit code with `--fail-on-undecided`.
-fn answers(
+/// Runs `walwise upgrade` with `--fail-on-undecided`. Returns the exit code, and answer and reason
+/// by name.
+fn upgrade_answers(
     dir: &Path,
     system: &System,
     migration: &Migration,
 ) -> (i32, BTreeMap<String, (String, String)>) {
     let path = dir.join("host");
-    fs::write(&path, host(system, migration)).unwrap();
+    fs::write(&path, synthetic_capture(system, migration)).unwrap();
     let output = walwise()
         .args([
             "upgrade",
@@ -378,8 +378,8 @@ fn answers(
     (output.status.code().unwrap(), found)
 }
 
-/// The word of the table for an answer.
-fn word(answer: &str) -> &'static str {
+/// The word that `tests/migrations.toml` uses for an answer.
+fn table_word(answer: &str) -> &'static str {
     match answer {
         "works" => "works",
         "works-and-loses" => "loses",
@@ -389,8 +389,8 @@ fn word(answer: &str) -> &'static str {
     }
 }
 
-/// Every failure and every loss is reported, nothing that works is called otherwise, and answers
-/// are undecided only where nobody can know.
+/// Every failure and every loss is reported, nothing that works is reported as failing, and answers
+/// are undecided only if the truth cannot be known.
 #[test]
 fn every_migration_is_answered_as_it_is() {
     let table: Table = toml::from_str(TEXT).unwrap();
@@ -406,8 +406,8 @@ fn every_migration_is_answered_as_it_is() {
             unsafe_today,
             source,
         } = migration;
-        let (code, found) = answers(dir.path(), &table.system[from], migration);
-        let shown: Vec<String> = lines.iter().map(Line::shown).collect();
+        let (code, found) = upgrade_answers(dir.path(), &table.system[from], migration);
+        let shown: Vec<String> = lines.iter().map(FstabLine::shown).collect();
         let place = format!("{from} → {to}, {} ({source})", shown.join(", "));
         for name in truth.keys().filter(|name| !found.contains_key(*name)) {
             wrong.push(format!("{place}: nothing is said of {name}: {found:?}"));
@@ -416,7 +416,7 @@ fn every_migration_is_answered_as_it_is() {
             let (expected, words) = truth
                 .get(name)
                 .map_or(("works", ""), |truth| truth.split_once(": ").unwrap());
-            if word(answer) != expected || !why.contains(words) {
+            if table_word(answer) != expected || !why.contains(words) {
                 wrong.push(format!(
                     "{place}: {name} {expected} {words}, and walwise says {answer}: {why}"
                 ));
@@ -426,7 +426,7 @@ fn every_migration_is_answered_as_it_is() {
             open += usize::from(expected == "open");
         }
         let has = |what: &str| truth.values().any(|truth| truth.starts_with(what));
-        // Swap that is not there stops no boot.
+        // Missing swap does not stop a boot.
         let stops = has("fails") && truth.keys().all(|name| !name.starts_with("/dev/"));
         let expected = if stops || *unsafe_today {
             3
@@ -452,7 +452,7 @@ fn every_migration_is_answered_as_it_is() {
     assert!(table.migration.len() >= 40, "{}", table.migration.len());
 }
 
-impl Line {
+impl FstabLine {
     fn shown(&self) -> String {
         let Self {
             at,

@@ -1,4 +1,4 @@
-//! Mistyped targets: none gets a verdict, and most get a suggestion.
+//! Mistyped targets get no verdict, and most get a suggestion.
 
 use std::fs;
 use std::path::Path;
@@ -6,7 +6,7 @@ use std::path::Path;
 use crate::support::deadline::CommandInTime as _;
 use crate::support::{stderr, stdout, walwise};
 
-/// Directories that are there.
+/// Directories that the test creates.
 const THERE: [&str; 8] = [
     "srv/pg/data",
     "srv/pg/wal",
@@ -62,8 +62,8 @@ const TYPED: [(&str, &str); 40] = [
     ("dat/mariadb", "data/mariadb"),
 ];
 
-/// The program's answer to a target below this directory, which must be a mistake.
-fn refused(target: &Path) -> String {
+/// The complaint about a target below this directory, which must be refused.
+fn assert_refused(target: &Path) -> String {
     let output = walwise()
         .args(["check", "--no-probe", "--no-programs"])
         .arg(target)
@@ -87,7 +87,7 @@ fn no_mistyped_target_gets_a_verdict_and_most_are_told_what_was_meant() {
         fs::create_dir_all(root.join(there)).unwrap();
     }
     let right = TYPED.iter().filter(|(typed, meant)| {
-        let says = refused(&root.join(typed));
+        let says = assert_refused(&root.join(typed));
         assert!(
             says.contains("does not exist") && says.contains("add --new"),
             "{says}"
@@ -100,11 +100,11 @@ fn no_mistyped_target_gets_a_verdict_and_most_are_told_what_was_meant() {
 
 #[test]
 fn what_can_be_no_target_is_refused_and_what_is_to_be_made_is_said_to_be() {
-    assert!(refused(Path::new("/etc/passwd")).contains("is a file"));
-    assert!(refused(Path::new("/dev/null")).contains("neither a block device"));
+    assert!(assert_refused(Path::new("/etc/passwd")).contains("is a file"));
+    assert!(assert_refused(Path::new("/dev/null")).contains("neither a block device"));
     let place = tempfile::tempdir().unwrap();
     let to_be = place.path().join("pg/16");
-    refused(&to_be);
+    assert_refused(&to_be);
     let made = walwise()
         .args([
             "check",

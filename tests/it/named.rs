@@ -1,10 +1,10 @@
-//! Configuration files named for servers that do not run: the parts that are used, and files that
-//! cannot be.
+//! Configuration files named with an option for stopped servers: the parts that are used, and
+//! unusable files.
 
 use std::fs;
 use std::path::Path;
 
-use super::support::loops::ext4;
+use super::support::loops::mount_ext4;
 use super::support::mariadb::Mariadb;
 use super::support::postgres::Cluster;
 use super::support::{check_json, fact, stderr, stdout, walwise};
@@ -12,8 +12,8 @@ use crate::support::deadline::CommandInTime as _;
 
 const OPTIONS: [&str; 2] = ["--mysql-defaults", "--postgres-config"];
 
-/// The answer of a command to an unusable file.
-fn refused(command: &str, option: &str, file: &Path) -> String {
+/// The complaint of a command about an unusable file.
+fn assert_refused(command: &str, option: &str, file: &Path) -> String {
     let mut walwise = walwise();
     walwise.arg(command).arg(option).arg(file);
     match command {
@@ -38,20 +38,20 @@ fn a_file_that_cannot_be_used_is_a_mistake_of_every_command() {
     let none = directory.path().join("none.cnf");
     for option in OPTIONS {
         for command in ["check", "facts", "explain", "capture"] {
-            let says = refused(command, option, &none);
+            let says = assert_refused(command, option, &none);
             let file = none.display();
             assert!(
                 says.contains(&format!("cannot use {file} for {option}")),
                 "{command}: {says}"
             );
             assert!(
-                says.contains("name the file that the server is started with"),
+                says.contains("pass the configuration file with which the server is started"),
                 "{says}"
             );
         }
-        let says = refused("facts", option, directory.path());
+        let says = assert_refused("facts", option, directory.path());
         assert!(
-            says.contains("name a readable configuration file"),
+            says.contains("pass a readable configuration file"),
             "{says}"
         );
     }
@@ -103,11 +103,14 @@ fn a_relative_name_is_one_from_here_and_a_capture_holds_what_it_was_told_of() {
 #[test]
 #[ignore = "needs root: loop devices, MariaDB and PostgreSQL 15"]
 fn what_a_stopped_server_would_be_started_with_is_told_with_its_line_also_of_a_capture() {
-    let (my_disk, pg_disk) = (ext4(&[], ""), ext4(&[], ""));
-    let maria = Mariadb::beneath(&my_disk.point, "[mysqld]\nsync_binlog = 1\n");
-    let cluster = Cluster::beneath(&pg_disk.point, &pg_disk.point);
-    cluster.append("own.conf", "fsync = off\n");
-    let (my_file, pg_file) = (maria.own().join("my.cnf"), cluster.data.join("own.conf"));
+    let (my_disk, pg_disk) = (mount_ext4(&[], ""), mount_ext4(&[], ""));
+    let maria = Mariadb::new_below(&my_disk.point, "[mysqld]\nsync_binlog = 1\n");
+    let cluster = Cluster::new_below(&pg_disk.point, &pg_disk.point);
+    cluster.append_to_file("own.conf", "fsync = off\n");
+    let (my_file, pg_file) = (
+        maria.own_directory().join("my.cnf"),
+        cluster.data.join("own.conf"),
+    );
     let capture = my_disk.point.join("own.host");
     let capture = capture.to_str().unwrap();
     for (option, file, data, name, value) in [
@@ -139,8 +142,8 @@ fn what_a_stopped_server_would_be_started_with_is_told_with_its_line_also_of_a_c
         keep();
         for host in [&[][..], &["--host", capture]] {
             let look = || check_json(&[&["--no-probe", data][..], &named, host].concat()).1;
-            // A server of another test is root's for a moment while it starts, and may then be one
-            // on this very directory.
+            // A server of another test starts as root for a moment and may appear to use this
+            // directory.
             let mut report = look();
             for _ in 0..100 {
                 if !report["warnings"].to_string().contains("runs as root") {

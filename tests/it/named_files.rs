@@ -1,5 +1,5 @@
-//! Files that are named on the command line: a silent pipe ends every command, and one that brings
-//! something is as good as a file.
+//! Files named on the command line: a pipe without data ends every command, and a pipe with data is
+//! as good as a file.
 
 use std::any::TypeId;
 use std::fs;
@@ -16,16 +16,15 @@ use super::support::recorded;
 use super::support::running::Running;
 use super::support::{stderr, stdout, walwise};
 
-/// Arguments that name a directory which is not looked at: nothing is measured, written or judged
-/// by rules there.
+/// Arguments that name a directory without opening it.
 const NOT_OPENED: [(&str, &str); 3] = [
     ("check", "scratch"),
     ("drill", "directory"),
     ("facts", "rules"),
 ];
 
-/// Every command with the words that lead to it.
-fn commands() -> Vec<(Vec<String>, clap::Command)> {
+/// Every command, with the words that select it.
+fn all_commands() -> Vec<(Vec<String>, clap::Command)> {
     fn walk(
         command: &clap::Command,
         words: &[String],
@@ -48,9 +47,8 @@ fn is_path(argument: &Arg) -> bool {
     argument.get_value_parser().type_id() == TypeId::of::<PathBuf>()
 }
 
-/// A command line in which one argument is this path, and everything that has to be there is
-/// something usable.
-fn line(
+/// A command line with this path for one argument and usable values for the other required ones.
+fn command_line_with_path(
     words: &[String],
     command: &clap::Command,
     tried: &Arg,
@@ -62,13 +60,15 @@ fn line(
     let has = |id: &str| {
         tried.get_id() != id && command.get_arguments().any(|other| other.get_id() == id)
     };
-    // With a capture these are names on its host.
+    // With a capture, these paths are on the captured host.
     let is_of_host =
         ["target", "mysql_defaults", "postgres_config"].contains(&tried.get_id().as_str());
     if has("host") && !is_of_host {
         line.extend([
             "--host".to_owned(),
-            recorded::file("docker-volume").display().to_string(),
+            recorded::recorded_host_file("docker-volume")
+                .display()
+                .to_string(),
         ]);
     }
     line.extend(has("no_probe").then(|| "--no-probe".to_owned()));
@@ -87,7 +87,7 @@ fn line(
     line
 }
 
-/// Whoever adds an option that names a file finds it tried here.
+/// A new option that names a file is tested automatically.
 #[test]
 fn a_silent_pipe_ends_every_command_in_one_sentence() {
     let directory = tempfile::tempdir().unwrap();
@@ -103,9 +103,9 @@ fn a_silent_pipe_ends_every_command_in_one_sentence() {
     fs::create_dir(spare.join("old")).unwrap();
     fs::write(spare.join("old/rules.toml"), "").unwrap();
     let mut runs = Vec::new();
-    for (words, command) in commands() {
+    for (words, command) in all_commands() {
         for tried in command.get_arguments().filter(|argument| is_path(argument)) {
-            let line = line(&words, &command, tried, &fifo, &spare);
+            let line = command_line_with_path(&words, &command, tried, &fifo, &spare);
             let opened = !NOT_OPENED.contains(&(words.join(" ").as_str(), tried.get_id().as_str()));
             runs.push((line.join(" "), opened, Running::walwise(line)));
         }
@@ -117,8 +117,8 @@ fn a_silent_pipe_ends_every_command_in_one_sentence() {
     );
     let (mut silent, mut wrong) = (0, Vec::new());
     for (line, opened, run) in runs {
-        // At most until the helper's deadline.
-        let output = run.finish();
+        // The command ends at the helper's deadline at the latest.
+        let output = run.wait_for_output();
         if !opened {
             continue;
         }
@@ -128,20 +128,20 @@ fn a_silent_pipe_ends_every_command_in_one_sentence() {
             wrong.push(format!("{line}: {:?} {says}", output.status));
         }
         silent += usize::from(
-            says.contains("no data came through this pipe within 10 s; write it to a file"),
+            says.contains("no data came through this pipe within 10 s; write the data to a file"),
         );
     }
     assert!(wrong.is_empty(), "{}", wrong.join("\n"));
     assert!(silent > 15, "{silent}");
 }
 
-/// A pipe that brings something and then nothing, and one that is no end of a pipe at all.
+/// A pipe that delivers data and then stalls, and a pipe opened for reading and writing.
 #[test]
 fn a_pipe_that_falls_silent_ends_as_well() {
     let directory = tempfile::tempdir().unwrap();
     let fifo = directory.path().join("pipe");
     nix::unistd::mkfifo(&fifo, Mode::S_IRWXU).unwrap();
-    // Open for both, so that it neither waits for a reader nor ends.
+    // Opened for reading and writing, so that neither end blocks or closes.
     let mut both = fs::OpenOptions::new()
         .read(true)
         .write(true)
@@ -171,12 +171,12 @@ fn a_pipe_that_falls_silent_ends_as_well() {
             .unwrap()
     };
     for (line, run) in lines.iter().zip(runs) {
-        let says = stderr(&run.finish());
+        let says = stderr(&run.wait_for_output());
         let silent =
             says.contains("came through this pipe within 10 s") && says.lines().count() == 1;
         assert!(silent, "{line:?}: {says}");
     }
-    // The others have ended at their deadlines, and this one has the same.
+    // The other commands have ended at the deadline; this one has the same deadline.
     let says = stderr(&stdin.output_in_time());
     assert!(
         says.contains("came through this pipe within 10 s"),
@@ -187,7 +187,9 @@ fn a_pipe_that_falls_silent_ends_as_well() {
 #[test]
 fn a_pipe_is_as_good_as_a_file() {
     let directory = tempfile::tempdir().unwrap();
-    let calm = recorded::file("docker-volume").display().to_string();
+    let calm = recorded::recorded_host_file("docker-volume")
+        .display()
+        .to_string();
     let report = directory.path().join("report.json").display().to_string();
     let rules = directory.path().join("rules.toml").display().to_string();
     let import = directory.path().join("import").display().to_string();
@@ -234,19 +236,20 @@ fn a_pipe_is_as_good_as_a_file() {
     }
     let mut of_file = String::new();
     for (words, name, is_file, run) in runs {
-        let output = run.finish();
+        let output = run.wait_for_output();
         let told = format!(
             "{:?}\n{}{}",
             output.status.code(),
             stdout(&output),
             stderr(&output)
         );
-        // Mistakes are sentences about the name, or point to a line in it.
+        // A complaint names the file or a line in the file.
         let unnamed = |line: &str| line.replacen(&format!("{name}:"), "FILE:", 1);
-        // A report says when it was made.
+        // The report contains a timestamp.
         let timeless = |line: &&str| !line.contains(" rules (pack ");
         let told: Vec<String> = told.lines().filter(timeless).map(unnamed).collect();
-        // Commands name the capture, and lines are wrapped where that has room.
+        // Printed commands contain the path of the capture, and the length of the path changes
+        // where lines wrap.
         let told: Vec<&str> = told
             .iter()
             .flat_map(|line| line.split_whitespace())

@@ -1,5 +1,5 @@
-//! Kernels that are older than this one, by strace: every system call that is newer than Linux 3.10
-//! is answered as such a kernel answers it. walwise does its work without them.
+//! Older kernels, simulated by strace: each system call newer than Linux 3.10 fails as on such a
+//! kernel, and walwise still works.
 
 use std::collections::BTreeSet;
 use std::process::{Command, Output};
@@ -7,10 +7,10 @@ use std::process::{Command, Output};
 use serde_json::Value;
 
 use crate::support::deadline::CommandInTime as _;
-use crate::support::{hangs_on_others, scratch_free, stderr, stdout, walwise};
+use crate::support::{depends_on_other_tests, has_no_scratch_directory, stderr, stdout, walwise};
 
-/// Calls that Linux got after 3.10, as syscalls(2) dates them. The question mark is for those that
-/// this strace does not know yet: whatever runs under it makes none of them.
+/// System calls added after Linux 3.10, dated by syscalls(2). `?` marks calls that this strace may
+/// not know; no program under it makes them.
 const NEWER: &[&str] = &[
     "sched_setattr",
     "sched_getattr",
@@ -78,8 +78,8 @@ const NEWER: &[&str] = &[
     "?removexattrat",
 ];
 
-/// A walwise to which the newer calls are answered with this error.
-fn refused(error: &str, arguments: &[&str]) -> Command {
+/// walwise, with the newer calls failing with this error.
+fn walwise_failing_newer_calls(error: &str, arguments: &[&str]) -> Command {
     let mut command = Command::new("strace");
     let calls = NEWER.join(",");
     command.args([
@@ -101,11 +101,11 @@ fn refused(error: &str, arguments: &[&str]) -> Command {
     command
 }
 
-fn old(arguments: &[&str]) -> Output {
-    refused("ENOSYS", arguments).output_in_time()
+fn run_as_on_old_kernel(arguments: &[&str]) -> Output {
+    walwise_failing_newer_calls("ENOSYS", arguments).output_in_time()
 }
 
-fn ended_well(output: &Output, codes: &[i32]) {
+fn assert_exit_code_in(output: &Output, codes: &[i32]) {
     let code = output.status.code().expect("it ended by itself");
     assert!(
         codes.contains(&code),
@@ -117,8 +117,8 @@ fn ended_well(output: &Output, codes: &[i32]) {
 
 const CHECKED: &[i32] = &[0, 3, 4, 5];
 
-/// Subject and name of every known fact of a report.
-fn known(output: &Output) -> BTreeSet<(String, String)> {
+/// Subject and name of every known fact in a report.
+fn known_facts(output: &Output) -> BTreeSet<(String, String)> {
     let report: Value = serde_json::from_slice(&output.stdout)
         .unwrap_or_else(|e| panic!("{e}: {}", stderr(output)));
     let known = |row: &&Value| row["reading"].get("value").is_some();
@@ -131,7 +131,7 @@ fn known(output: &Output) -> BTreeSet<(String, String)> {
         .collect()
 }
 
-/// Nothing that this machine says is lost for want of a newer call.
+/// No fact of this host depends on a newer system call.
 #[test]
 fn an_old_kernel_hides_no_fact() {
     let dir = tempfile::tempdir().unwrap();
@@ -144,19 +144,19 @@ fn an_old_kernel_hides_no_fact() {
         "json",
     ];
     let today = || walwise().args(arguments).output_in_time();
-    let (earlier, before, later) = (today(), old(&arguments), today());
+    let (earlier, before, later) = (today(), run_as_on_old_kernel(&arguments), today());
     for output in [&earlier, &before, &later] {
-        ended_well(output, CHECKED);
+        assert_exit_code_in(output, CHECKED);
     }
-    // Servers, mounts and loop devices of others come and go beside this test: what was known
-    // before and after counts.
-    let today: BTreeSet<_> = known(&earlier)
-        .intersection(&known(&later))
+    // Servers, mounts and loop devices of other tests come and go, so only facts known before and
+    // after count.
+    let today: BTreeSet<_> = known_facts(&earlier)
+        .intersection(&known_facts(&later))
         .cloned()
         .collect();
-    let found = known(&before);
+    let found = known_facts(&before);
     let ours = |(subject, fact): &&(String, String)| {
-        subject == "host" && !hangs_on_others(fact) || subject.starts_with("target ")
+        subject == "host" && !depends_on_other_tests(fact) || subject.starts_with("target ")
     };
     let lost: Vec<_> = today.difference(&found).filter(ours).collect();
     assert_eq!(lost, Vec::<&(String, String)>::new());
@@ -169,25 +169,31 @@ fn an_old_kernel_runs_every_command() {
     let capture = dir.path().join("this.host");
     let capture = capture.to_str().unwrap();
 
-    let output = old(&["probe", path, "--seconds", "0.5"]);
-    ended_well(&output, &[0]);
+    let output = run_as_on_old_kernel(&["probe", path, "--seconds", "0.5"]);
+    assert_exit_code_in(&output, &[0]);
     assert!(stdout(&output).contains("fdatasync"), "{}", stdout(&output));
-    assert!(scratch_free(dir.path()));
+    assert!(has_no_scratch_directory(dir.path()));
 
-    ended_well(&old(&["capture", "--output", capture]), &[0]);
-    let output = old(&["check", "--host", capture]);
-    ended_well(&output, CHECKED);
+    assert_exit_code_in(
+        &run_as_on_old_kernel(&["capture", "--output", capture]),
+        &[0],
+    );
+    let output = run_as_on_old_kernel(&["check", "--host", capture]);
+    assert_exit_code_in(&output, CHECKED);
     assert!(
         stdout(&output).starts_with("walwise "),
         "{}",
         stdout(&output)
     );
-    ended_well(&old(&["facts"]), &[0]);
-    ended_well(&old(&["rules", "list"]), &[0]);
-    ended_well(&old(&["drill", "write", path, "--help"]), &[0]);
+    assert_exit_code_in(&run_as_on_old_kernel(&["facts"]), &[0]);
+    assert_exit_code_in(&run_as_on_old_kernel(&["rules", "list"]), &[0]);
+    assert_exit_code_in(
+        &run_as_on_old_kernel(&["drill", "write", path, "--help"]),
+        &[0],
+    );
     let report = dir.path().join("report.json");
-    ended_well(
-        &old(&[
+    assert_exit_code_in(
+        &run_as_on_old_kernel(&[
             "check",
             path,
             "--no-probe",

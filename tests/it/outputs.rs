@@ -1,6 +1,7 @@
-//! Outputs beside an untrusted user, on file systems that never answer, and through pipes.
+//! Outputs in directories shared with an untrusted user, on file systems that never answer, and
+//! through pipes.
 //!
-//! Files of another user need root, and so does a mount.
+//! Files of another user and mounts need root.
 
 use std::fs::{self, Permissions};
 use std::os::unix::fs::{MetadataExt as _, PermissionsExt as _};
@@ -11,14 +12,14 @@ use std::process::{Command, Output, Stdio};
 use nix::sys::signal::Signal;
 
 use crate::support::deadline::{ChildInTime as _, CommandInTime as _};
-use crate::support::fuse::HeldFuse;
+use crate::support::fuse::HungFuse;
 use crate::support::running::{Running, wait_for};
-use crate::support::{names, stderr, stdout, walwise};
+use crate::support::{sorted_file_names, stderr, stdout, walwise};
 
 const SOMEBODY: u32 = 4242;
 
-/// A directory that everybody may write, sticky or not, below one of root's alone to write.
-fn shared(mode: u32) -> (tempfile::TempDir, PathBuf) {
+/// A directory with these permissions, inside a directory that only root may write.
+fn create_shared_directory(mode: u32) -> (tempfile::TempDir, PathBuf) {
     let dir = tempfile::tempdir().unwrap();
     fs::set_permissions(dir.path(), Permissions::from_mode(0o755)).unwrap();
     let shared = dir.path().join("shared");
@@ -27,8 +28,8 @@ fn shared(mode: u32) -> (tempfile::TempDir, PathBuf) {
     (dir, shared)
 }
 
-/// The actions of another user in a directory.
-fn somebody(directory: &Path, script: &str) {
+/// Runs a script in the directory as another user.
+fn run_as_other_user(directory: &Path, script: &str) {
     let uid = SOMEBODY.to_string();
     let output = Command::new("setpriv")
         .args([
@@ -46,20 +47,20 @@ fn somebody(directory: &Path, script: &str) {
     assert!(output.status.success(), "{}", stderr(&output));
 }
 
-/// The host that is judged: a captured one, so that only the output matters.
-fn calm() -> String {
+/// A recorded host, so that only the output differs.
+fn healthy_host_path() -> String {
     concat!(env!("CARGO_MANIFEST_DIR"), "/tests/screens/vm.host").to_owned()
 }
 
 fn check(arguments: &[&str]) -> Output {
     walwise()
-        .args(["check", "--host", &calm()])
+        .args(["check", "--host", &healthy_host_path()])
         .args(arguments)
         .stdin(Stdio::null())
         .output_in_time()
 }
 
-fn mode(path: &Path) -> u32 {
+fn permission_bits(path: &Path) -> u32 {
     fs::metadata(path).unwrap().permissions().mode() & 0o7777
 }
 
@@ -83,7 +84,10 @@ fn permissions_are_those_that_were_asked_for() {
             "--output-mode",
             asked,
         ]);
-        assert_eq!((stderr(&output).as_str(), mode(&file)), ("", found));
+        assert_eq!(
+            (stderr(&output).as_str(), permission_bits(&file)),
+            ("", found)
+        );
     }
     for refused in ["0666", "4755", "rw", "0400"] {
         let output = check(&["--output", path, "--output-mode", refused]);
@@ -99,13 +103,13 @@ fn permissions_are_those_that_were_asked_for() {
 #[test]
 #[ignore = "needs root: files of another user"]
 fn nothing_of_a_file_that_somebody_left_stays() {
-    let (_keep, shared) = shared(0o1777);
+    let (_keep, shared) = create_shared_directory(0o1777);
     let report = shared.join("report.json");
     for left in [
         ": > report.json; chmod 06777 report.json",
         ": > report.json; chmod 0666 report.json; ln report.json other",
     ] {
-        somebody(&shared, left);
+        run_as_other_user(&shared, left);
         let output = check(&[
             "-v",
             "--format",
@@ -116,7 +120,7 @@ fn nothing_of_a_file_that_somebody_left_stays() {
         assert_eq!(stderr(&output), "");
         let found = fs::metadata(&report).unwrap();
         assert_eq!(
-            (mode(&report), found.uid(), found.nlink()),
+            (permission_bits(&report), found.uid(), found.nlink()),
             (0o600, 0, 1),
             "{left}"
         );
@@ -129,11 +133,11 @@ fn nothing_of_a_file_that_somebody_left_stays() {
 #[test]
 #[ignore = "needs root: files of another user"]
 fn a_link_of_somebody_leads_root_nowhere() {
-    let (keep, shared) = shared(0o1777);
+    let (keep, shared) = create_shared_directory(0o1777);
     let precious = keep.path().join("precious");
     fs::create_dir(&precious).unwrap();
     fs::write(precious.join("report"), "precious").unwrap();
-    somebody(
+    run_as_other_user(
         &shared,
         "ln -s ../precious/report last; ln -s ../precious way; mkdir own; ln -s ../../precious own/way",
     );
@@ -151,21 +155,21 @@ fn a_link_of_somebody_leads_root_nowhere() {
                 "{path}"
             );
             assert!(
-                stderr(&output).contains("is a link put there by uid 4242"),
+                stderr(&output).contains("is a link created by uid 4242"),
                 "{}",
                 stderr(&output)
             );
         }
     }
     assert_eq!(fs::read(precious.join("report")).unwrap(), b"precious");
-    assert_eq!(names(&precious), ["report"]);
+    assert_eq!(sorted_file_names(&precious), ["report"]);
 }
 
 #[test]
 #[ignore = "needs root: files of another user"]
 fn where_somebody_rules_it_is_written_and_said_and_a_script_is_not() {
-    let (_keep, shared) = shared(0o1777);
-    somebody(&shared, "mkdir -m 755 home");
+    let (_keep, shared) = create_shared_directory(0o1777);
+    run_as_other_user(&shared, "mkdir -m 755 home");
     let home = shared.join("home");
     let report = home.join("report");
     let output = check(&[
@@ -180,7 +184,7 @@ fn where_somebody_rules_it_is_written_and_said_and_a_script_is_not() {
         "{}",
         stderr(&output)
     );
-    assert!(is_report(&report) && mode(&report) == 0o600);
+    assert!(is_report(&report) && permission_bits(&report) == 0o600);
     let output = check(&[
         "--format",
         "script",
@@ -189,19 +193,19 @@ fn where_somebody_rules_it_is_written_and_said_and_a_script_is_not() {
     ]);
     assert_eq!(output.status.code(), Some(1));
     assert!(stderr(&output).contains("uid 4242"), "{}", stderr(&output));
-    assert_eq!(names(&home), ["report"]);
+    assert_eq!(sorted_file_names(&home), ["report"]);
 }
 
-/// Where others may exchange every name nothing is written, and that is said before anything is
-/// measured.
+/// In a directory where other users can swap names, walwise refuses to write, before it measures
+/// anything.
 #[test]
 #[ignore = "needs root: a directory of others"]
 fn where_everybody_writes_nothing_is_written() {
-    let (keep, shared) = shared(0o777);
+    let (keep, shared) = create_shared_directory(0o777);
     let target = keep.path().join("target");
     fs::create_dir(&target).unwrap();
     let path = shared.join("report");
-    // Would measure for an hour.
+    // Without the refusal, the measurement would take an hour.
     let output = Running::walwise([
         "check",
         target.to_str().unwrap(),
@@ -210,14 +214,14 @@ fn where_everybody_writes_nothing_is_written() {
         "--output",
         path.to_str().unwrap(),
     ])
-    .finish();
+    .wait_for_output();
     assert_eq!(output.status.code(), Some(1));
     assert!(
         stderr(&output).contains("has no sticky bit"),
         "{}",
         stderr(&output)
     );
-    assert_eq!(names(&shared), [""; 0]);
+    assert_eq!(sorted_file_names(&shared), [""; 0]);
 }
 
 #[test]
@@ -226,17 +230,17 @@ fn what_comes_through_a_pipe_is_read() {
     let pipe = walwise()
         .args(["check", "--host", "/dev/stdin", "--format", "markdown"])
         .stdin(Stdio::piped())
-        .spawn_and_feed(&fs::read(calm()).unwrap());
+        .spawn_and_feed(&fs::read(healthy_host_path()).unwrap());
     assert_eq!(stdout(&pipe).lines().count(), from_file.lines().count());
     assert_eq!(stderr(&pipe), "");
 }
 
-/// Feeds a command and hears it out.
-trait Fed {
+/// Runs a command with input on its standard input.
+trait FeedStdin {
     fn spawn_and_feed(&mut self, bytes: &[u8]) -> Output;
 }
 
-impl Fed for Command {
+impl FeedStdin for Command {
     fn spawn_and_feed(&mut self, bytes: &[u8]) -> Output {
         self.stdout(Stdio::piped())
             .stderr(Stdio::piped())
@@ -246,9 +250,9 @@ impl Fed for Command {
     }
 }
 
-/// Commands that touch a named file.
-fn touching(at: &str) -> Vec<Vec<String>> {
-    let (file, calm) = (format!("{at}/x"), calm());
+/// Commands that read or write the named file.
+fn commands_using_file(at: &str) -> Vec<Vec<String>> {
+    let (file, calm) = (format!("{at}/x"), healthy_host_path());
     let commands: [&[&str]; 11] = [
         &["check", "--host", &calm, "--output", &file],
         &["check", "--host", &calm, "--output", at],
@@ -272,12 +276,12 @@ fn touching(at: &str) -> Vec<Vec<String>> {
 #[ignore = "needs root: mounts a FUSE file system"]
 fn what_never_answers_ends_with_a_word_or_by_a_signal() {
     let dir = tempfile::tempdir().unwrap();
-    let held = HeldFuse::mount(dir.path());
-    let all = touching(dir.path().to_str().unwrap());
-    // All wait at the same time.
+    let held = HungFuse::mount(dir.path());
+    let all = commands_using_file(dir.path().to_str().unwrap());
+    // All commands wait in parallel.
     let running: Vec<Running> = all.iter().map(Running::walwise).collect();
     for (running, arguments) in running.into_iter().zip(&all) {
-        let output = running.finish();
+        let output = running.wait_for_output();
         assert!(
             output
                 .status
@@ -293,9 +297,9 @@ fn what_never_answers_ends_with_a_word_or_by_a_signal() {
     }
     for arguments in &all {
         let mut running = Running::walwise(arguments);
-        running.has_child();
+        running.wait_for_child();
         running.signal(Signal::SIGTERM);
-        let output = running.finish();
+        let output = running.wait_for_output();
         let code = output.status.code();
         let ended = output.status.signal() == Some(Signal::SIGTERM as i32)
             || code == Some(128 + Signal::SIGTERM as i32);
@@ -304,7 +308,7 @@ fn what_never_answers_ends_with_a_word_or_by_a_signal() {
     drop(held);
 }
 
-/// The child that writes takes its draft away when nobody is there any more.
+/// The writing child removes its draft after its parent died.
 #[test]
 fn who_is_killed_before_the_end_leaves_nothing() {
     let dir = tempfile::tempdir().unwrap();
@@ -322,11 +326,11 @@ fn who_is_killed_before_the_end_leaves_nothing() {
             file.to_str().unwrap(),
         ];
         let mut running = Running::walwise(arguments);
-        running.probing(&target);
+        running.wait_for_probe(&target);
         running.signal(signal);
-        running.finish();
+        running.wait_for_output();
         wait_for("everything is gone", || {
-            names(&target).is_empty() && names(&outputs).is_empty()
+            sorted_file_names(&target).is_empty() && sorted_file_names(&outputs).is_empty()
         });
     }
 }

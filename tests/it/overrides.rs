@@ -1,24 +1,24 @@
-//! Verdicts over real stacks, and their changes when a queue is told that there is nothing to
-//! flush: at the top, further down, and on one of two members. Every override is reverted.
+//! Verdicts over real stacks while a queue is set to `write through`: at the top, further down, and
+//! on one of two members. Every override is reverted.
 //!
-//! The disks of these tests are files on this machine's own disk, which influences every verdict;
-//! each verdict is therefore compared with the one before.
+//! Test disks are files on the host's own disk, which influences every verdict, so each verdict is
+//! compared with the one before the override.
 
 use std::path::Path;
 
 use serde_json::Value;
 
 use crate::support::deadline::CommandInTime as _;
-use crate::support::fuse::HeldFuse;
-use crate::support::loops::{self, Loop};
-use crate::support::{check_json, evidence, run, stdout, verdict, walwise};
+use crate::support::fuse::HungFuse;
+use crate::support::loops::{self, LoopDevice};
+use crate::support::{check_json, evidence_statements, run, stdout, verdict, walwise};
 
-fn without_probe(point: &Path) -> (i32, Value) {
+fn check_without_probe(point: &Path) -> (i32, Value) {
     check_json(&[point.to_str().unwrap(), "--no-probe"])
 }
 
-/// The ways of a target's verdict, each as the names of its hops.
-fn ways(report: &Value, target: &Path) -> Vec<Vec<String>> {
+/// The flush paths of a target's verdict, each as device names.
+fn flush_paths(report: &Value, target: &Path) -> Vec<Vec<String>> {
     let subject = format!("target {}", target.display());
     let verdicts = report["verdicts"].as_array().unwrap();
     let found = verdicts
@@ -41,18 +41,18 @@ fn ways(report: &Value, target: &Path) -> Vec<Vec<String>> {
         .collect()
 }
 
-/// The belief about a flush at a device: its standing, and the sentence.
-fn belief(report: &Value, target: &Path, device: &str) -> (String, String) {
-    let mut all = evidence(report, target, "kernel", &format!("device {device}"));
+/// The kernel's view of a flush at a device, as kind of verdict and sentence.
+fn kernel_view(report: &Value, target: &Path, device: &str) -> (String, String) {
+    let mut all = evidence_statements(report, target, "kernel", &format!("device {device}"));
     assert_eq!(all.len(), 1, "{device}: {all:?}");
     all.pop_first().unwrap()
 }
 
-/// Whether flushes are dropped at a device, and the check fails because of it. What lies beneath
-/// all of this may be worse, and then that is the verdict.
-fn dropped_at(target: &Path, device: &str) -> bool {
-    let (code, report) = without_probe(target);
-    let (standing, says) = belief(&report, target, device);
+/// True if the kernel drops flushes at a device; then also checks that `check` fails. The verdict
+/// may be worse, because the host's own disk also affects it.
+fn flushes_dropped_at(target: &Path, device: &str) -> bool {
+    let (code, report) = check_without_probe(target);
+    let (standing, says) = kernel_view(&report, target, device);
     let dropped = standing == "contradictory" && says.contains("flushes are dropped");
     if dropped {
         assert_eq!(code, 3, "{says}");
@@ -65,9 +65,8 @@ fn dropped_at(target: &Path, device: &str) -> bool {
     dropped
 }
 
-/// The mount point of the file system that holds the files of loop devices, and the name of the
-/// disk beneath it.
-fn beneath() -> (String, String) {
+/// Mount point of the file system that holds the loop files, and the name of its disk.
+fn backing_mount_and_disk() -> (String, String) {
     let point = run("findmnt", &["-no", "TARGET", "-T", "/tmp"])
         .trim()
         .to_owned();
@@ -79,11 +78,11 @@ fn beneath() -> (String, String) {
 #[test]
 #[ignore = "needs root: loop devices"]
 fn every_layer_of_a_loop_file_over_the_machines_own_disk_is_evidence() {
-    let mounted = loops::ext4(&[], "");
-    let (point, disk) = beneath();
-    let (_, report) = without_probe(&mounted.point);
+    let mounted = loops::mount_ext4(&[], "");
+    let (point, disk) = backing_mount_and_disk();
+    let (_, report) = check_without_probe(&mounted.point);
     let names = |name: &str| format!("device {name}");
-    let ways = ways(&report, &mounted.point);
+    let ways = flush_paths(&report, &mounted.point);
     assert_eq!(ways.len(), 1, "{ways:?}");
     let (mount, file) = (
         format!("mount {}", mounted.path()),
@@ -101,7 +100,7 @@ fn every_layer_of_a_loop_file_over_the_machines_own_disk_is_evidence() {
         assert!(at.any(|found| found == hop), "{hop} in {ways:?}");
     }
     for file_system in [&mount, &lower] {
-        let flushes = evidence(&report, &mounted.point, "kernel", file_system);
+        let flushes = evidence_statements(&report, &mounted.point, "kernel", file_system);
         assert!(
             flushes
                 .iter()
@@ -111,13 +110,17 @@ fn every_layer_of_a_loop_file_over_the_machines_own_disk_is_evidence() {
     }
     let name = mounted.disk.name();
     assert_eq!(
-        belief(&report, &mounted.point, name).1,
+        kernel_view(&report, &mounted.point, name).1,
         format!("{name} passes flushes on")
     );
-    assert!(belief(&report, &mounted.point, &disk).1.contains(&disk));
-    assert!(!evidence(&report, &mounted.point, "device", &names(&disk)).is_empty());
-    // A commit on the file is no safer than one beside it.
-    let (_, below) = without_probe(Path::new(&point));
+    assert!(
+        kernel_view(&report, &mounted.point, &disk)
+            .1
+            .contains(&disk)
+    );
+    assert!(!evidence_statements(&report, &mounted.point, "device", &names(&disk)).is_empty());
+    // A commit on the loop device is only as safe as one on the file system below.
+    let (_, below) = check_without_probe(Path::new(&point));
     let rank = |report: &Value, point: &Path| {
         let order = ["at-risk", "contradictory", "unproven", "durable"];
         order
@@ -131,7 +134,7 @@ fn every_layer_of_a_loop_file_over_the_machines_own_disk_is_evidence() {
 #[test]
 #[ignore = "needs root: loop devices"]
 fn one_of_two_members_of_a_btrfs_is_enough_to_drop_flushes() {
-    let (first, second) = (Loop::new(256), Loop::new(256));
+    let (first, second) = (LoopDevice::new(256), LoopDevice::new(256));
     run(
         "mkfs.btrfs",
         &[
@@ -146,8 +149,8 @@ fn one_of_two_members_of_a_btrfs_is_enough_to_drop_flushes() {
     );
     let fs = first.mount("");
     let names = [fs.disk.name(), second.name()];
-    let (code, before) = without_probe(&fs.point);
-    let ways = ways(&before, &fs.point);
+    let (code, before) = check_without_probe(&fs.point);
+    let ways = flush_paths(&before, &fs.point);
     assert_eq!(ways.len(), 2, "{ways:?}");
     for name in names {
         let device = format!("device {name}");
@@ -158,13 +161,16 @@ fn one_of_two_members_of_a_btrfs_is_enough_to_drop_flushes() {
         );
     }
     assert_eq!(
-        names.map(|name| dropped_at(&fs.point, name)),
+        names.map(|name| flushes_dropped_at(&fs.point, name)),
         [false, false]
     );
-    second.believe("write through");
-    assert_eq!(names.map(|name| dropped_at(&fs.point, name)), [false, true]);
-    second.believe("write back");
-    let (again, report) = without_probe(&fs.point);
+    second.set_write_cache("write through");
+    assert_eq!(
+        names.map(|name| flushes_dropped_at(&fs.point, name)),
+        [false, true]
+    );
+    second.set_write_cache("write back");
+    let (again, report) = check_without_probe(&fs.point);
     assert_eq!(
         (again, verdict(&report, &fs.point)),
         (code, verdict(&before, &fs.point))
@@ -176,26 +182,26 @@ fn one_of_two_members_of_a_btrfs_is_enough_to_drop_flushes() {
 #[test]
 #[ignore = "needs root: loop devices"]
 fn an_override_is_seen_at_the_top_and_further_down() {
-    let lower = loops::ext4(&[], "");
+    let lower = loops::mount_ext4(&[], "");
     let image = lower.point.join("image");
     std::fs::File::create(&image)
         .unwrap()
         .set_len(64 << 20)
         .unwrap();
-    let upper = Loop::over(&image);
+    let upper = LoopDevice::over(&image);
     upper.mkfs(&["mkfs.ext4", "-q"]);
     let names = [upper.name().to_owned(), lower.disk.name().to_owned()];
     let fs = upper.mount("");
-    let dropped = || [0, 1].map(|at| dropped_at(&fs.point, &names[at]));
-    let (code, before) = without_probe(&fs.point);
+    let dropped = || [0, 1].map(|at| flushes_dropped_at(&fs.point, &names[at]));
+    let (code, before) = check_without_probe(&fs.point);
     assert_eq!(dropped(), [false, false]);
-    fs.disk.believe("write through");
+    fs.disk.set_write_cache("write through");
     assert_eq!(dropped(), [true, false], "at the top");
-    fs.disk.believe("write back");
-    lower.disk.believe("write through");
+    fs.disk.set_write_cache("write back");
+    lower.disk.set_write_cache("write through");
     assert_eq!(dropped(), [false, true], "further down");
-    lower.disk.believe("write back");
-    let (again, report) = without_probe(&fs.point);
+    lower.disk.set_write_cache("write back");
+    let (again, report) = check_without_probe(&fs.point);
     assert_eq!(
         (again, verdict(&report, &fs.point)),
         (code, verdict(&before, &fs.point)),
@@ -208,7 +214,7 @@ fn an_override_is_seen_at_the_top_and_further_down() {
 #[test]
 #[ignore = "needs root: loop devices"]
 fn the_journal_of_ext4_on_another_device_is_a_way_of_its_own() {
-    let (disk, journal) = (Loop::new(64), Loop::new(64));
+    let (disk, journal) = (LoopDevice::new(64), LoopDevice::new(64));
     run("mke2fs", &["-q", "-O", "journal_dev", &journal.device]);
     run(
         "mkfs.ext4",
@@ -220,9 +226,9 @@ fn the_journal_of_ext4_on_another_device_is_a_way_of_its_own() {
         ],
     );
     let fs = disk.mount("");
-    let (_, before) = without_probe(&fs.point);
+    let (_, before) = check_without_probe(&fs.point);
     let name = format!("device {}", journal.name());
-    let ways = ways(&before, &fs.point);
+    let ways = flush_paths(&before, &fs.point);
     assert_eq!(
         (
             ways.len(),
@@ -231,10 +237,10 @@ fn the_journal_of_ext4_on_another_device_is_a_way_of_its_own() {
         (2, 1),
         "{ways:?}"
     );
-    assert!(!dropped_at(&fs.point, journal.name()));
-    journal.believe("write through");
-    assert!(dropped_at(&fs.point, journal.name()));
-    journal.believe("write back");
+    assert!(!flushes_dropped_at(&fs.point, journal.name()));
+    journal.set_write_cache("write through");
+    assert!(flushes_dropped_at(&fs.point, journal.name()));
+    journal.set_write_cache("write back");
     drop(fs);
     drop(journal);
 }
@@ -242,10 +248,10 @@ fn the_journal_of_ext4_on_another_device_is_a_way_of_its_own() {
 #[test]
 #[ignore = "needs root: loop devices, mounts a FUSE file system"]
 fn a_file_system_beside_the_target_that_never_answers_changes_nothing() {
-    let mounted = loops::ext4(&[], "");
-    let (code, before) = without_probe(&mounted.point);
-    let beside = mounted.dir("beside");
-    let held = HeldFuse::mount(&beside);
+    let mounted = loops::mount_ext4(&[], "");
+    let (code, before) = check_without_probe(&mounted.point);
+    let beside = mounted.create_subdirectory("beside");
+    let held = HungFuse::mount(&beside);
     let output = walwise()
         .args([
             "check",

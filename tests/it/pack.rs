@@ -1,25 +1,24 @@
-//! All advice of all rules × all versions that the table distinguishes: kernels of every line and
-//! of deviating vendors, and the tools that create file systems. Advice for database servers is
-//! left to `advice`.
+//! All advice of all rules against every version that the compatibility tables distinguish: kernels
+//! of every line and vendor, and tools that create file systems. The module `advice` covers
+//! database servers.
 //!
-//! For each version that a rule can apply to, the values that the guard passes must equal those
-//! that the table alone accepts. Each piece of advice must pass somewhere; one that never does
-//! reveals a missing row. Only versions and file systems are given here, so "can apply" is wider
-//! than on any machine.
+//! For each version that a rule can apply to, the guard must pass exactly the values that the table
+//! accepts. Advice that passes nowhere reveals a missing row. Only versions and file systems are
+//! given here, so more rules can apply than on a real host.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::LazyLock;
 
 use walwise_judge::compat::{self, Effect, RelatedAdvice};
-use walwise_judge::rules::model::{AdviceSpec, ChangeSpec, Condition, Op, Rule};
+use walwise_judge::rules::model::{AdviceSpec, ChangeSpec, Condition, Rule, TestOperator};
 use walwise_judge::rules::{EvaluationOptions, Outcome, RuleSet, evaluate_rule};
 use walwise_model::facts::{FactSet, Reading, Scope, Source, Subject, Value, ValueKind, catalog};
 use walwise_model::settings;
 use walwise_model::version::Version;
 
-use crate::support::machine::subject;
+use crate::support::machine::subject_of_scope;
 
-/// Settings whose values no kernel, tool or server checks, with the justification.
+/// Settings whose values no kernel, tool or server rejects, with the reason.
 const NOBODY_REFUSES: &[(&str, &str)] = &[
     ("block.io_timeout", "the rules read the file that takes it"),
     ("block.write_cache", "the rules read the file that takes it"),
@@ -48,7 +47,7 @@ const NOBODY_REFUSES: &[(&str, &str)] = &[
     ("zfs.sync", "every OpenZFS has it"),
 ];
 
-/// Kernels as distributions ship them: version, vendor, whether it backports.
+/// Distribution kernels: version, vendor, and whether the vendor backports.
 const DISTRIBUTIONS: &[(&str, &str, bool)] = &[
     ("3.10.0-327.el7.x86_64", "el7", true),
     ("3.10.0-1160.el7.x86_64", "el7", true),
@@ -69,18 +68,18 @@ const DISTRIBUTIONS: &[(&str, &str, bool)] = &[
     ("6.8.12", "ubuntu", false),
 ];
 
-/// File systems that rules name, and an empty one.
+/// File systems that rules name; the empty string stands for a blank disk.
 const FILE_SYSTEMS: &[&str] = &[
     "", "ext4", "ext3", "xfs", "btrfs", "zfs", "f2fs", "nfs4", "tmpfs", "overlay",
 ];
 
-/// Versions by component: `kernel` or a tool.
+/// Versions of each component: the kernel, or a tool.
 type Versions = BTreeMap<&'static str, BTreeSet<String>>;
 
-static STEPS: LazyLock<Versions> = LazyLock::new(steps);
+static STEPS: LazyLock<Versions> = LazyLock::new(boundary_versions);
 
-/// The versions at which something changes, in the tables and in the rules.
-fn steps() -> Versions {
+/// Versions at which a table row or a rule changes its result.
+fn boundary_versions() -> Versions {
     let tables = concat!(env!("CARGO_MANIFEST_DIR"), "/rules/tables");
     let files = std::fs::read_dir(tables)
         .unwrap()
@@ -134,9 +133,9 @@ fn steps() -> Versions {
             .filter_map(|spec| spec.when.as_ref())
             .chain([&rule.when])
             .for_each(|cond| {
-                tested(cond, &mut |fact, version| match fact {
-                    "kernel.version" => add("kernel", vec![version.base()]),
-                    "e2fsprogs.version" => add("e2fsprogs.version", vec![version.base()]),
+                collect_compared_versions(cond, &mut |fact, version| match fact {
+                    "kernel.version" => add("kernel", vec![version.numeric_part()]),
+                    "e2fsprogs.version" => add("e2fsprogs.version", vec![version.numeric_part()]),
                     _ => {}
                 });
             });
@@ -153,43 +152,46 @@ fn steps() -> Versions {
     found
 }
 
-/// Every version that a condition compares a fact with.
-fn tested(cond: &Condition, found: &mut dyn FnMut(&'static str, &Version)) {
+/// Calls `found` with each fact and version that the condition compares.
+fn collect_compared_versions(cond: &Condition, found: &mut dyn FnMut(&'static str, &Version)) {
     match cond {
         Condition::All(kids) | Condition::Any(kids) => {
-            kids.iter().for_each(|kid| tested(kid, found));
+            kids.iter()
+                .for_each(|kid| collect_compared_versions(kid, found));
         }
         Condition::Not(kid) | Condition::Every(_, kid) | Condition::Some(_, kid) => {
-            tested(kid, found);
+            collect_compared_versions(kid, found);
         }
         Condition::Fact(test) => match &test.op {
-            Op::AtLeast(Value::Version(version)) | Op::Below(Value::Version(version)) => {
+            TestOperator::AtLeast(Value::Version(version))
+            | TestOperator::Below(Value::Version(version)) => {
                 found(test.fact.name, version);
             }
-            Op::FixedIn(lines) => lines.iter().for_each(|line| found(test.fact.name, line)),
+            TestOperator::FixedIn(lines) => {
+                lines.iter().for_each(|line| found(test.fact.name, line))
+            }
             _ => {}
         },
     }
 }
 
-/// Every fact that a condition tests.
-fn facts_of(cond: &Condition, found: &mut BTreeSet<&'static str>) {
+fn collect_tested_facts(cond: &Condition, found: &mut BTreeSet<&'static str>) {
     match cond {
         Condition::All(kids) | Condition::Any(kids) => {
-            kids.iter().for_each(|kid| facts_of(kid, found));
+            kids.iter().for_each(|kid| collect_tested_facts(kid, found));
         }
         Condition::Not(kid) | Condition::Every(_, kid) | Condition::Some(_, kid) => {
-            facts_of(kid, found);
+            collect_tested_facts(kid, found);
         }
         Condition::Fact(test) => drop(found.insert(test.fact.name)),
     }
 }
 
-/// Each of the versions, and one just below it.
-fn versions(of: &str) -> Vec<Version> {
+/// Every boundary version of a component, and a version just below each.
+fn versions_around_steps(of: &str) -> Vec<Version> {
     let below = |text: &str| {
         let mut numbers: Vec<u64> = Version::parse(text)?
-            .base()
+            .numeric_part()
             .split('.')
             .map(|n| n.parse().unwrap())
             .collect();
@@ -214,10 +216,10 @@ fn versions(of: &str) -> Vec<Version> {
         .collect()
 }
 
-/// Mainline kernels from 3.10 on, and those of distributions.
-fn kernels() -> Vec<(Version, &'static str)> {
+/// Mainline kernels from 3.10 on, and distribution kernels.
+fn tested_kernels() -> Vec<(Version, &'static str)> {
     let oldest = Version::parse("3.10").unwrap();
-    let mainline = versions("kernel")
+    let mainline = versions_around_steps("kernel")
         .into_iter()
         .filter(|version| *version >= oldest);
     let shipped = DISTRIBUTIONS.iter().map(|(release, vendor, backports)| {
@@ -232,20 +234,20 @@ fn kernels() -> Vec<(Version, &'static str)> {
         .collect()
 }
 
-/// File systems that are no part of the kernel, loaded on every one of these machines: what is
-/// loaded there no version tells.
+/// File systems outside the kernel tree, loaded on every test host: their presence does not follow
+/// from a version.
 const LOADED: [&str; 1] = ["zfs"];
 
-/// The known facts: versions, a file system, and what is loaded; nothing else.
+/// Known facts of a test host: versions, a file system, and loaded modules.
 #[derive(Clone, Default)]
-struct Case {
+struct KnownFacts {
     known: BTreeMap<&'static str, String>,
     facts: FactSet,
     kernel: Option<(Version, &'static str)>,
     fs: &'static str,
 }
 
-impl Case {
+impl KnownFacts {
     fn new() -> Self {
         let mut case = Self::default();
         let links = [
@@ -257,23 +259,24 @@ impl Case {
             (Scope::Mount, Scope::Device),
         ];
         for (from, to) in &links {
-            case.facts.link(&subject(*from), &subject(*to));
+            case.facts
+                .link(&subject_of_scope(*from), &subject_of_scope(*to));
         }
-        // A rule may ask first whether a disk is a cloud's at all.
-        let volume = catalog::device::Cloud::AmazonEbs;
+        // Some rules test first whether the disk is a cloud volume.
+        let volume = catalog::device::CloudDiskService::AmazonEbs;
         case.facts.insert_known(
-            &subject(Scope::Device),
+            &subject_of_scope(Scope::Device),
             &catalog::device::CLOUD,
             volume,
             Source::file("x"),
         );
-        // And whether there was a trial.
+        // Some rules test whether a trial was run.
         let both = vec![
             catalog::trial::TrialFilesystem::Ext4,
             catalog::trial::TrialFilesystem::Xfs,
         ];
         case.facts.insert_known(
-            &subject(Scope::Target),
+            &subject_of_scope(Scope::Target),
             &catalog::trial::BEST,
             both,
             Source::file("x"),
@@ -283,10 +286,10 @@ impl Case {
 
     fn with(&self, fact: &'static str, value: Value) -> Self {
         let mut case = self.clone();
-        let info = catalog::find(fact).unwrap();
+        let info = catalog::find_by_name(fact).unwrap();
         case.known.insert(fact, value.to_string());
         case.facts.insert_value(
-            &subject(info.scope),
+            &subject_of_scope(info.scope),
             info,
             Reading::known(value, Source::file("x")),
         );
@@ -306,7 +309,7 @@ impl Case {
                 ..case
             }
         };
-        kernels().into_iter().map(on).collect()
+        tested_kernels().into_iter().map(on).collect()
     }
 
     fn on_file_systems(&self) -> Vec<Self> {
@@ -326,18 +329,18 @@ impl Case {
     }
 
     fn with_tools(&self, tool: &'static str) -> Vec<Self> {
-        versions(tool)
+        versions_around_steps(tool)
             .into_iter()
             .map(|version| self.with(tool, Value::Version(version)))
             .collect()
     }
 
-    /// Whether it is left open that a rule applies here.
-    fn allows(&self, rule: &Rule) -> bool {
+    /// True if the given facts do not exclude the rule.
+    fn may_apply(&self, rule: &Rule) -> bool {
         let finding = evaluate_rule(
             rule,
             &self.facts,
-            &subject(rule.scope),
+            &subject_of_scope(rule.scope),
             EvaluationOptions {
                 live: true,
                 traced: false,
@@ -346,8 +349,14 @@ impl Case {
         finding.outcome != Outcome::DoesNotApply
     }
 
-    /// The table's own ruling on the values of a setting; empty where it has none.
-    fn effects(&self, setting: &str, values: &[String], beside: &RelatedAdvice<'_>) -> Vec<Effect> {
+    /// Effects of a setting's values by the table alone; empty if the table does not cover the
+    /// setting.
+    fn table_effects(
+        &self,
+        setting: &str,
+        values: &[String],
+        beside: &RelatedAdvice<'_>,
+    ) -> Vec<Effect> {
         let Some((kernel, vendor)) = &self.kernel else {
             return Vec::new();
         };
@@ -358,7 +367,7 @@ impl Case {
                 _ => &catalog::host::BTRFSPROGS,
             };
             let tool = self.facts.value(&Subject::host(), key);
-            compat::mkfs_feature(fs, name, tool.as_ref(), Some((kernel, vendor))).effect
+            compat::feature_support_at_mkfs(fs, name, tool.as_ref(), Some((kernel, vendor))).effect
         };
         let each = |ask: &dyn Fn(&str) -> Effect| {
             values.iter().map(|value| ask(value)).collect::<Vec<_>>()
@@ -367,17 +376,19 @@ impl Case {
             "mount.options" | "boot.options" => {
                 let made = beside.filesystem.unwrap_or("a new file system");
                 let fs = if self.fs.is_empty() { made } else { self.fs };
-                let rulings = compat::mount_options(fs, values, &[], kernel, vendor);
+                let rulings = compat::mount_options_support(fs, values, &[], kernel, vendor);
                 rulings.into_iter().map(|ruling| ruling.effect).collect()
             }
-            // Whether somebody built it in shows when it is mounted first, before anything is on
-            // it.
-            "filesystem" => each(
-                &|fs| match compat::file_system_if_rebuilt(fs, kernel, vendor).effect {
-                    Effect::Unknown if LOADED.contains(&fs) => Effect::Ok,
-                    effect => effect,
-                },
-            ),
+            // Only the first mount shows whether the kernel was built with the file system; the
+            // disk is still empty then.
+            "filesystem" => {
+                each(
+                    &|fs| match compat::file_system_support_if_rebuilt(fs, kernel, vendor).effect {
+                        Effect::Unknown if LOADED.contains(&fs) => Effect::Ok,
+                        effect => effect,
+                    },
+                )
+            }
             "block.scheduler" => {
                 each(&|name| compat::scheduler_support(name, kernel, vendor).effect)
             }
@@ -392,17 +403,19 @@ impl Case {
     }
 }
 
-/// The machines that differ in the facts that a setting's validity depends on.
-fn cases(setting: &str) -> Vec<Case> {
-    let all =
-        |cases: Vec<Case>, more: &dyn Fn(&Case) -> Vec<Case>| cases.iter().flat_map(more).collect();
-    let start = vec![Case::new()];
+/// Test hosts that differ in the facts on which a setting's validity depends.
+fn fact_combinations(setting: &str) -> Vec<KnownFacts> {
+    let all = |cases: Vec<KnownFacts>, more: &dyn Fn(&KnownFacts) -> Vec<KnownFacts>| {
+        cases.iter().flat_map(more).collect()
+    };
+    let start = vec![KnownFacts::new()];
     match setting {
-        "mount.options" | "boot.options" => {
-            all(all(start, &Case::on_kernels), &Case::on_file_systems)
-        }
+        "mount.options" | "boot.options" => all(
+            all(start, &KnownFacts::on_kernels),
+            &KnownFacts::on_file_systems,
+        ),
         "filesystem" | "mkfs.features" | "ext4.fast_commit" => {
-            let kernels: Vec<Case> = all(start, &Case::on_kernels);
+            let kernels: Vec<KnownFacts> = all(start, &KnownFacts::on_kernels);
             let tools = [
                 "e2fsprogs.version",
                 "xfsprogs.version",
@@ -413,14 +426,14 @@ fn cases(setting: &str) -> Vec<Case> {
                 .flat_map(|tool| all(kernels.clone(), &|case| case.with_tools(tool)))
                 .collect()
         }
-        "block.scheduler" => all(start, &Case::on_kernels),
+        "block.scheduler" => all(start, &KnownFacts::on_kernels),
         _ => start,
     }
 }
 
-/// The values that a piece of advice gives, each set by itself; a fact may hold any, also one that
-/// nobody has heard of.
-fn given(spec: &AdviceSpec) -> Vec<Vec<String>> {
+/// Values that the advice sets, each tried alone. A value taken from a fact may be any text, also
+/// an unknown word.
+fn advised_values(spec: &AdviceSpec) -> Vec<Vec<String>> {
     match &spec.change {
         ChangeSpec::Fixed(change) if change.values().is_empty() => Vec::new(),
         ChangeSpec::Fixed(change) => vec![change.values().to_vec()],
@@ -432,8 +445,8 @@ fn given(spec: &AdviceSpec) -> Vec<Vec<String>> {
     }
 }
 
-/// The rule as far as it decides about this advice.
-fn conditions(rule: &Rule, spec: &AdviceSpec) -> Rule {
+/// The rule reduced to the conditions that matter for this advice.
+fn rule_for_advice(rule: &Rule, spec: &AdviceSpec) -> Rule {
     let when = Condition::All(
         [Some(&rule.when), spec.when.as_ref()]
             .into_iter()
@@ -449,13 +462,13 @@ fn conditions(rule: &Rule, spec: &AdviceSpec) -> Rule {
     }
 }
 
-/// Whether a kernel or a tool is what takes a setting.
-fn is_ours(spec: &AdviceSpec) -> bool {
+/// True if a kernel or a file system tool accepts the setting.
+fn is_checked_by_table(spec: &AdviceSpec) -> bool {
     !["pg", "mysql"].contains(&spec.setting.name.split('.').next().unwrap())
 }
 
-/// The rule's other advice.
-fn beside(rule: &Rule) -> (Option<String>, Vec<String>) {
+/// The file system and the mkfs features that advice of the same rule sets.
+fn related_advice(rule: &Rule) -> (Option<String>, Vec<String>) {
     let fixed = |setting: &'static str| {
         let of = rule
             .advise
@@ -476,49 +489,51 @@ fn guarded(
     setting: &str,
     values: &[String],
     beside: &RelatedAdvice<'_>,
-    case: &Case,
+    case: &KnownFacts,
 ) -> Result<(), String> {
     let values: Vec<&str> = values.iter().map(String::as_str).collect();
-    let setting = settings::find(setting).unwrap();
-    compat::check_advice_with(
+    let setting = settings::find_by_name(setting).unwrap();
+    compat::check_advice_with_related(
         setting,
         &values,
         beside,
         &case.facts,
-        &subject(setting.scope),
+        &subject_of_scope(setting.scope),
     )
 }
 
 #[test]
 fn what_comes_out_for_any_version_is_what_that_version_accepts() {
     let rules = RuleSet::builtin();
-    let mut cache: BTreeMap<String, Vec<Case>> = BTreeMap::new();
+    let mut cache: BTreeMap<String, Vec<KnownFacts>> = BTreeMap::new();
     let (mut wrong, mut never, mut seen) = (Vec::new(), Vec::new(), 0);
     for rule in rules.rules() {
-        let (filesystem, features) = beside(rule);
+        let (filesystem, features) = related_advice(rule);
         let beside = RelatedAdvice {
             filesystem: filesystem.as_deref(),
             features: &features,
         };
-        for spec in rule.advise.iter().filter(|spec| is_ours(spec)) {
+        for spec in rule.advise.iter().filter(|spec| is_checked_by_table(spec)) {
             let setting = spec.setting.name;
             let open = cache
                 .entry(setting.to_owned())
-                .or_insert_with(|| cases(setting));
-            let bare = conditions(rule, spec);
+                .or_insert_with(|| fact_combinations(setting));
+            let bare = rule_for_advice(rule, spec);
             let mut asked = BTreeSet::new();
-            facts_of(&bare.when, &mut asked);
-            // Cases that differ in nothing that the rule asks of are one to it.
+            collect_tested_facts(&bare.when, &mut asked);
+            // Cases with equal tested facts are evaluated once.
             let mut allowed: BTreeMap<Vec<String>, bool> = BTreeMap::new();
-            let mut open: Vec<&Case> = open.iter().collect();
+            let mut open: Vec<&KnownFacts> = open.iter().collect();
             open.retain(|case| {
                 let known = asked
                     .iter()
                     .map(|fact| case.known.get(fact).cloned().unwrap_or_default())
                     .collect();
-                *allowed.entry(known).or_insert_with(|| case.allows(&bare))
+                *allowed
+                    .entry(known)
+                    .or_insert_with(|| case.may_apply(&bare))
             });
-            for values in given(spec) {
+            for values in advised_values(spec) {
                 let mut out = 0;
                 for case in &open {
                     seen += 1;
@@ -526,7 +541,7 @@ fn what_comes_out_for_any_version_is_what_that_version_accepts() {
                         continue;
                     }
                     out += 1;
-                    let effects = case.effects(setting, &values, &beside);
+                    let effects = case.table_effects(setting, &values, &beside);
                     if effects
                         .iter()
                         .any(|effect| !matches!(effect, Effect::Ok | Effect::DefaultAnyway))
@@ -559,16 +574,16 @@ fn what_comes_out_for_any_version_is_what_that_version_accepts() {
 #[test]
 fn what_the_guard_lets_pass_unasked_is_known_and_has_its_reason() {
     let rules = RuleSet::builtin();
-    let nothing_known = Case::new();
+    let nothing_known = KnownFacts::new();
     let nothing_beside = RelatedAdvice::default();
     let passes = |spec: &&AdviceSpec| {
         let unasked =
             |values| guarded(spec.setting.name, values, &nothing_beside, &nothing_known).is_ok();
-        given(spec).iter().any(|values| unasked(values))
+        advised_values(spec).iter().any(|values| unasked(values))
     };
     let specs = rules.rules().iter().flat_map(|rule| &rule.advise);
     let passing: BTreeSet<&str> = specs
-        .filter(|spec| is_ours(spec))
+        .filter(|spec| is_checked_by_table(spec))
         .filter(passes)
         .map(|spec| spec.setting.name)
         .collect();

@@ -1,5 +1,5 @@
-//! Text to be pasted, read by its readers: findmnt and mount, systemd, udev, a renderer of
-//! Markdown.
+//! Text to be pasted, read by the programs that will read it: findmnt and mount, systemd, udev, and
+//! a Markdown renderer.
 
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -18,11 +18,11 @@ use walwise_report::{Format, Report, markdown};
 use walwise_sys::host::RecordedHost;
 
 use crate::support::deadline::{ChildInTime as _, CommandInTime as _};
-use crate::support::loops::{Loop, Point, unmount};
+use crate::support::loops::{LoopDevice, MountPoint, unmount};
 use crate::support::running::wait_for;
 use crate::support::{recorded, run, stderr, stdout};
 
-/// Names as nobody should choose them.
+/// Hostile names of mount points and devices.
 const NAMES: [&str; 12] = [
     "plain",
     "two words",
@@ -42,22 +42,22 @@ type Render = fn(&Report) -> String;
 
 const PASTED: [(&str, Render); 2] = [("fstab", fstab::render), ("udev", udev::render)];
 
-fn active(text: &str) -> Vec<&str> {
+fn uncommented_lines(text: &str) -> Vec<&str> {
     text.lines()
         .filter(|line| !line.starts_with('#') && !line.is_empty())
         .collect()
 }
 
-/// A report of an ext4 without barriers whose line or unit at boot reads like this; it is asked for
-/// by name.
-fn report(path: &str, source: &str, point: &str, options: &[&str]) -> Report {
+/// A report about ext4 without barriers, mounted at boot by the fstab line or unit in `path`. The
+/// target is named explicitly.
+fn nobarrier_report(path: &str, source: &str, point: &str, options: &[&str]) -> Report {
     let name = display_safe(point.as_bytes());
     let (place, fs, line) = (
         Subject::target(&name),
         Subject::mount(&name),
         Subject::boot(&name),
     );
-    let seen = || Source::line(path, 3);
+    let seen = || Source::file_line(path, 3);
     let words = |list: &[&str]| list.iter().map(|&word| word.to_owned()).collect::<Vec<_>>();
     let mut facts = FactSet::default();
     facts.add_subject(&place);
@@ -99,7 +99,7 @@ fn report(path: &str, source: &str, point: &str, options: &[&str]) -> Report {
     session.report()
 }
 
-fn recorded() -> Vec<(String, Report)> {
+fn reports_of_recorded_hosts() -> Vec<(String, Report)> {
     let read = |path: &PathBuf| {
         let host = RecordedHost::parse(&fs::read(path).unwrap()).unwrap();
         let session = Session::collect(
@@ -110,17 +110,17 @@ fn recorded() -> Vec<(String, Report)> {
         );
         (path.display().to_string(), session.report())
     };
-    recorded::files().iter().map(read).collect()
+    recorded::recorded_host_files().iter().map(read).collect()
 }
 
 #[test]
 fn every_format_of_every_recorded_host_is_safe_and_says_what_it_is() {
-    for (name, mut report) in recorded() {
+    for (name, mut report) in reports_of_recorded_hosts() {
         for (format, render) in PASTED {
             let text = render(&report);
             assert!(text.starts_with("# walwise "), "{name} {format}: {text}");
             assert!(
-                active(&text).is_empty(),
+                uncommented_lines(&text).is_empty(),
                 "{name} {format}: a capture masks names: {text}"
             );
             let empty = text.contains("# Nothing to change:\n# ");
@@ -144,13 +144,13 @@ fn every_format_of_every_recorded_host_is_safe_and_says_what_it_is() {
 fn findmnt_reads_a_line_as_it_was_meant() {
     for name in NAMES {
         let (source, point) = (format!("LABEL={name}"), format!("/srv/{name}"));
-        let text = fstab::render(&report(
+        let text = fstab::render(&nobarrier_report(
             "/etc/fstab",
             &source,
             &point,
             &["nobarrier", "x-mine=1"],
         ));
-        let lines = active(&text);
+        let lines = uncommented_lines(&text);
         assert_eq!(lines.len(), 1, "{text}");
         let dir = tempfile::tempdir().unwrap();
         let file = dir.path().join("fstab");
@@ -186,18 +186,18 @@ fn findmnt_reads_a_line_as_it_was_meant() {
     }
 }
 
-/// The whole way: a real file system that a real fstab mounts without barriers; the line that
-/// walwise writes, put in place of the old one, mounts it with them.
+/// End to end: a real fstab mounts a real file system without barriers, and walwise's line in place
+/// of the old one mounts with barriers.
 #[test]
 #[ignore = "needs root: loop devices"]
 fn the_line_that_is_pasted_mounts_the_file_system_as_it_should_be() {
-    let disk = Loop::new(64);
+    let disk = LoopDevice::new(64);
     disk.mkfs(&["mkfs.ext4", "-q"]);
     let uuid = run("blkid", &["-p", "-s", "UUID", "-o", "value", &disk.device])
         .trim()
         .to_owned();
     let base = tempfile::tempdir().unwrap();
-    let point = Point(base.path().join("data of mine"));
+    let point = MountPoint(base.path().join("data of mine"));
     fs::create_dir(&point.0).unwrap();
     let mounted = point.0.to_str().unwrap();
     let written = mounted.replace(' ', "\\040");
@@ -222,7 +222,7 @@ fn the_line_that_is_pasted_mounts_the_file_system_as_it_should_be() {
         .args([table.as_os_str(), walwise.as_ref(), point.0.as_os_str()])
         .output_in_time();
     let text = stdout(&output);
-    let lines = active(&text);
+    let lines = uncommented_lines(&text);
     assert_eq!(lines.len(), 1, "{text}{}", stderr(&output));
     let line = lines[0];
     assert!(
@@ -234,8 +234,8 @@ fn the_line_that_is_pasted_mounts_the_file_system_as_it_should_be() {
     assert!(text.contains("\n# now: UUID="), "{text}");
 
     unmount(Path::new(mounted));
-    // Other tests copy all mounts for namespaces of their own, and while one has this one, its
-    // options stay.
+    // Another test may hold a copy of this mount in its own mount namespace, which keeps the
+    // superblock and its options alive.
     let alive = Path::new("/sys/fs/ext4").join(Path::new(&disk.device).file_name().unwrap());
     wait_for("the file system is nowhere mounted", || !alive.exists());
     let new = old
@@ -248,9 +248,9 @@ fn the_line_that_is_pasted_mounts_the_file_system_as_it_should_be() {
     assert!(!options.contains("nobarrier"), "{options}");
 }
 
-/// A report that advises a scheduler of a disk whose identity is in this file.
-fn advising(name: &str, file: &str, value: &str) -> Report {
-    let mut report = report("/etc/fstab", "/dev/null", "/srv", &["nobarrier"]);
+/// A report that advises an I/O scheduler for a disk identified by this sysfs file.
+fn scheduler_report(name: &str, file: &str, value: &str) -> Report {
+    let mut report = nobarrier_report("/etc/fstab", "/dev/null", "/srv", &["nobarrier"]);
     let disk = Subject::device(name);
     let source = Source::file(format!("/sys/class/block/{name}/{file}"));
     report
@@ -259,19 +259,20 @@ fn advising(name: &str, file: &str, value: &str) -> Report {
     let plan = report.plans.first_mut().unwrap();
     let step = plan.steps.first_mut().unwrap();
     step.subject = disk;
-    step.advice.setting = settings::find("block.scheduler").unwrap();
+    step.advice.setting = settings::find_by_name("block.scheduler").unwrap();
     step.advice.change = walwise_judge::rules::Change::Set("64".to_owned());
     step.advice.risk = walwise_judge::rules::Risk::None;
     report
 }
 
-/// The rules with another attribute of the queue, which every loop device takes.
-fn read_ahead(report: &Report) -> String {
+/// The udev rules with `read_ahead_kb` instead of the scheduler, because every loop device accepts
+/// that attribute.
+fn read_ahead_rules(report: &Report) -> String {
     udev::render(report).replace("queue/scheduler", "queue/read_ahead_kb")
 }
 
-/// udev's result of rules for a device, in a name space of its own without other rules and without
-/// its database.
+/// Output of `udevadm test` with these rules for a device, in a mount namespace without other rules
+/// and without udev's database.
 fn udev_test(rules: &str, device: &str) -> String {
     let dir = tempfile::tempdir().unwrap();
     fs::write(dir.path().join("99-walwise.rules"), rules).unwrap();
@@ -296,10 +297,10 @@ fn udev_test(rules: &str, device: &str) -> String {
 #[test]
 #[ignore = "needs root: loop devices, udev"]
 fn udev_takes_the_rules_and_finds_the_disk_by_its_identity() {
-    let disk = Loop::new(64);
+    let disk = LoopDevice::new(64);
     let ahead = format!("/sys/class/block/{}/queue/read_ahead_kb", disk.name());
     fs::write(&ahead, "128").unwrap();
-    // A loop device has no serial number; what it has for one here is the file beneath.
+    // A loop device has no serial number; the backing file identifies the device here.
     let file = fs::read_to_string(format!(
         "/sys/class/block/{}/loop/backing_file",
         disk.name()
@@ -316,10 +317,10 @@ fn udev_takes_the_rules_and_finds_the_disk_by_its_identity() {
             .any(|line| line.contains("99-walwise.rules") && line.contains("nvalid"))
     };
 
-    let other = read_ahead(&advising(disk.name(), "loop/autoclear", "1"));
+    let other = read_ahead_rules(&scheduler_report(disk.name(), "loop/autoclear", "1"));
     let says = udev_test(&other, disk.name());
     assert!(
-        !complaints(&says) && active(&other).len() == 1,
+        !complaints(&says) && uncommented_lines(&other).len() == 1,
         "{says}\n{other}"
     );
     assert_eq!(
@@ -328,7 +329,7 @@ fn udev_takes_the_rules_and_finds_the_disk_by_its_identity() {
         "another disk's rule: {says}"
     );
 
-    let own = read_ahead(&advising(disk.name(), "loop/autoclear", "0"));
+    let own = read_ahead_rules(&scheduler_report(disk.name(), "loop/autoclear", "0"));
     let says = udev_test(&own, disk.name());
     assert!(!complaints(&says), "{says}\n{own}");
     assert_eq!(
@@ -344,7 +345,7 @@ fn udev_takes_the_rules_and_finds_the_disk_by_its_identity() {
     );
 }
 
-fn html(markdown: &str) -> String {
+fn render_markdown(markdown: &str) -> String {
     let child = Command::new("cmark-gfm")
         .args([
             "--extension",
@@ -365,7 +366,7 @@ fn html(markdown: &str) -> String {
 #[ignore = "needs cmark-gfm"]
 fn a_renderer_finds_no_markup_in_names() {
     let evil = "<b>x</b> [a](http://b) ![c](d) **e** _f_ ~~g~~ `h` www.example.org me@example.org &amp; | i";
-    let mut report = report("/etc/fstab", "/dev/null", "/srv", &["nobarrier"]);
+    let mut report = nobarrier_report("/etc/fstab", "/dev/null", "/srv", &["nobarrier"]);
     let tags = |html: &str| {
         let mut tags: Vec<String> = html
             .split('<')
@@ -382,7 +383,7 @@ fn a_renderer_finds_no_markup_in_names() {
         tags.dedup();
         tags
     };
-    let clean = tags(&html(&markdown::render(&report)));
+    let clean = tags(&render_markdown(&markdown::render(&report)));
     assert!(clean.contains(&"table".to_owned()), "{clean:?}");
     report.host.name = evil.to_owned();
     report.targets[0].title = evil.to_owned();
@@ -398,7 +399,7 @@ fn a_renderer_finds_no_markup_in_names() {
     for step in &mut report.plans[0].steps {
         step.title = evil.to_owned();
     }
-    let html = html(&markdown::render(&report));
+    let html = render_markdown(&markdown::render(&report));
     let allowed = [
         "code", "em", "h1", "h2", "h3", "h4", "li", "p", "pre", "strong", "table", "tbody", "td",
         "th", "thead", "tr", "ul",

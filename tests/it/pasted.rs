@@ -1,8 +1,8 @@
 //! Hostile names in every command of every output, run by a shell.
 //!
-//! Nothing is mounted: the machines are facts and a recorded host whose mount points, devices and
-//! directories have such names. Each name leaves a trace in the working directory if a shell takes
-//! it for more than a name.
+//! No file system is mounted: mount points, devices and directories with such names exist only as
+//! facts or in a recorded host. A name that a shell interprets leaves a file in the working
+//! directory.
 
 use std::fmt::Write as _;
 use std::fs;
@@ -21,10 +21,10 @@ use walwise_model::text::display_safe;
 use walwise_report::{Format, Report};
 use walwise_sys::host::RecordedHost;
 
-/// The file that a name leaves when it is executed.
+/// The file that an executed name creates.
 const TRACE: &str = "TRACE";
 
-/// Names that do something where they are not quoted, and names that confuse who quotes them.
+/// Names that do harm if not quoted, and names that break simple quoting.
 const NAMES: &[&str] = &[
     "plain",
     "two words",
@@ -64,7 +64,7 @@ const NAMES: &[&str] = &[
     "é☃",
 ];
 
-/// Programs that a printed command may name. None of them has any effect here.
+/// Programs that a printed command may name; each is replaced with a stub without effect.
 const PROGRAMS: &[&str] = &[
     "blkid",
     "cat",
@@ -101,14 +101,14 @@ const PROGRAMS: &[&str] = &[
     "wipefs",
 ];
 
-/// A shell in an empty directory, in which `touch` and redirections work and every other program
-/// does nothing.
-struct Sandbox {
+/// An empty directory for a shell in which redirections and `touch` work and every other program is
+/// a stub.
+struct ShellSandbox {
     dir: tempfile::TempDir,
     base: tempfile::TempDir,
 }
 
-impl Sandbox {
+impl ShellSandbox {
     fn new() -> Self {
         let (dir, base) = (tempfile::tempdir().unwrap(), tempfile::tempdir().unwrap());
         for name in PROGRAMS {
@@ -116,7 +116,7 @@ impl Sandbox {
             fs::write(&file, "#!/bin/sh\nexit 0\n").unwrap();
             fs::set_permissions(&file, fs::Permissions::from_mode(0o755)).unwrap();
         }
-        // This one must work: it leaves the trace.
+        // The only stub with an effect: `touch` creates the files that count as traces.
         fs::write(
             base.path().join("touch"),
             "#!/bin/sh\nfor name; do : >\"$name\"; done\n",
@@ -129,7 +129,7 @@ impl Sandbox {
         Self { dir, base }
     }
 
-    /// Runs a script; whether it left a trace, and what the shell says of its syntax.
+    /// Runs a script; returns a syntax error or the trace that a name left.
     fn run(&self, script: &str) -> Option<String> {
         let file = self.base.path().join("script");
         fs::write(&file, script).unwrap();
@@ -157,16 +157,16 @@ impl Sandbox {
     }
 }
 
-/// A report of an ext4 without barriers at this name, on a device of this name, with a server of
-/// either kind in it.
-fn mounted(name: &str, rules: &RuleSet) -> Report {
+/// A report about ext4 without barriers mounted at this name, on a device of this name, with a
+/// PostgreSQL or MySQL server.
+fn report_of_mount_named(name: &str, rules: &RuleSet) -> Report {
     let path = |below: &str| display_safe(format!("/mnt/{name}{below}").as_bytes());
     let (place, fs, line) = (
         Subject::target(path("/data")),
         Subject::mount(path("")),
         Subject::boot(path("")),
     );
-    let seen = || Source::line("/etc/fstab", 3);
+    let seen = || Source::file_line("/etc/fstab", 3);
     let words = |list: &[&str]| list.iter().map(|&word| word.to_owned()).collect::<Vec<_>>();
     let disk = Subject::device(display_safe(name.as_bytes()));
     let mut facts = FactSet::default();
@@ -211,7 +211,7 @@ fn mounted(name: &str, rules: &RuleSet) -> Report {
     facts.link(&line, &fs);
     facts.add_edge(&fs, &disk);
     facts.link(&fs, &disk);
-    // Without its line: what would mount it at boot is printed then.
+    // Without an fstab line the report prints what would mount the file system at boot.
     let bare = Subject::mount(display_safe(format!("/srv/{name}").as_bytes()));
     let below = Subject::target(display_safe(format!("/srv/{name}/data").as_bytes()));
     facts.add_subject(&below);
@@ -231,8 +231,8 @@ fn mounted(name: &str, rules: &RuleSet) -> Report {
     Session::new(facts, rules.clone(), true).report()
 }
 
-/// A recorded machine, whose places have such names from its mount table on.
-fn recorded(name: &str, rules: &RuleSet) -> Report {
+/// A recorded host in which such names occur from the mount table on.
+fn report_of_recorded_host(name: &str, rules: &RuleSet) -> Report {
     let file = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/hosts/seed-cloud-nobarrier.host");
     let text = fs::read_to_string(file).unwrap();
     let kernel = name.bytes().fold(String::new(), |mut out, byte| {
@@ -257,13 +257,14 @@ fn recorded(name: &str, rules: &RuleSet) -> Report {
     let host = RecordedHost::parse(text.as_bytes()).unwrap();
     let mut report =
         Session::collect(&host, &Request::default(), rules.clone(), &mut |_, _| {}).report();
-    // As if it were this machine, so that nothing is locked.
+    // Marks the report as live, so that commands are not withheld.
     report.host.live = true;
     report
 }
 
-/// Text between backticks that begins with a program, up to the backtick that no quote protects.
-fn spans(line: &str) -> Vec<String> {
+/// Text between backticks that starts with a known program; a quoted backtick does not end the
+/// text.
+fn command_spans(line: &str) -> Vec<String> {
     let mut out = Vec::new();
     for (at, _) in line.match_indices('`') {
         let rest = &line[at + 1..];
@@ -283,10 +284,10 @@ fn spans(line: &str) -> Vec<String> {
     out
 }
 
-/// Everything that could be taken for a command: indented lines, text after a label, code, and
-/// lines that are no comments.
-fn commands(format: Format, text: &str) -> Vec<String> {
-    let mut out: Vec<String> = text.lines().flat_map(spans).collect();
+/// Everything that a reader could take for a command: indented lines, text after a label, code, and
+/// lines that are not comments.
+fn possible_commands(format: Format, text: &str) -> Vec<String> {
+    let mut out: Vec<String> = text.lines().flat_map(command_spans).collect();
     let starts = |line: &str| {
         PROGRAMS
             .iter()
@@ -329,8 +330,8 @@ fn commands(format: Format, text: &str) -> Vec<String> {
     out
 }
 
-/// The commands of the machine-readable form.
-fn of_json(value: &serde_json::Value, out: &mut Vec<String>) {
+/// Collects the commands of the JSON report.
+fn collect_json_commands(value: &serde_json::Value, out: &mut Vec<String>) {
     match value {
         serde_json::Value::Object(fields) => {
             for (key, value) in fields {
@@ -344,22 +345,27 @@ fn of_json(value: &serde_json::Value, out: &mut Vec<String>) {
                             .map(str::to_owned),
                     );
                 }
-                of_json(value, out);
+                collect_json_commands(value, out);
             }
         }
-        serde_json::Value::Array(values) => values.iter().for_each(|value| of_json(value, out)),
-        serde_json::Value::String(text) => out.extend(text.lines().flat_map(spans)),
+        serde_json::Value::Array(values) => values
+            .iter()
+            .for_each(|value| collect_json_commands(value, out)),
+        serde_json::Value::String(text) => out.extend(text.lines().flat_map(command_spans)),
         serde_json::Value::Null | serde_json::Value::Bool(_) | serde_json::Value::Number(_) => {}
     }
 }
 
 #[test]
 fn no_command_that_is_printed_does_what_a_name_says() {
-    let sandbox = Sandbox::new();
+    let sandbox = ShellSandbox::new();
     let mut tried = 0;
     let rules = RuleSet::builtin();
     for name in NAMES {
-        let mut reports = vec![mounted(name, &rules), recorded(name, &rules)];
+        let mut reports = vec![
+            report_of_mount_named(name, &rules),
+            report_of_recorded_host(name, &rules),
+        ];
         let asked = Report {
             asked: Some(format!("/mnt/{name}")),
             ..reports[0].clone()
@@ -371,15 +377,16 @@ fn no_command_that_is_printed_does_what_a_name_says() {
             .flat_map(|report| Format::ALL.map(|format| (report, format)))
         {
             let text = format.render(report).unwrap();
-            found.extend(commands(format, &text));
+            found.extend(possible_commands(format, &text));
             if let Ok(json) = serde_json::from_str(&text) {
-                of_json(&json, &mut found);
+                collect_json_commands(&json, &mut found);
             }
         }
         found.sort();
         found.dedup();
         tried += found.len();
-        // Each in a subshell of its own, so that one with a mistake leaves the others their turn.
+        // Each command runs in its own subshell, so that a syntax error in one does not stop the
+        // others.
         let eval = |command: &String| format!("(eval '{}')\n", command.replace('\'', "'\\''"));
         if sandbox
             .run(&found.iter().map(eval).collect::<String>())
@@ -394,18 +401,18 @@ fn no_command_that_is_printed_does_what_a_name_says() {
 
 #[test]
 fn the_sandbox_sees_what_is_not_quoted() {
-    let sandbox = Sandbox::new();
+    let sandbox = ShellSandbox::new();
     for name in NAMES
         .iter()
         .filter(|name| name.starts_with(['$', '`', ';', '>', '|', '&']) && !name.contains("IFS"))
     {
         let line = format!("walwise check /mnt/{name} --format fstab");
         assert!(sandbox.run(&line).is_some(), "{name} leaves no trace");
-        let found = commands(Format::Fstab, &format!("#   {line}\n"));
+        let found = possible_commands(Format::Fstab, &format!("#   {line}\n"));
         assert_eq!(found, [line]);
     }
     assert_eq!(
-        spans("say `walwise check '/a`b' x` now"),
+        command_spans("say `walwise check '/a`b' x` now"),
         ["walwise check '/a`b' x"]
     );
 }

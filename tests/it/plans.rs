@@ -1,6 +1,5 @@
-//! Properties of every plan, for any machine and any rules: no setting twice, an executable order,
-//! and nothing that no finding advises. Checked over every recorded host, and over findings that no
-//! rule would make.
+//! Properties of every plan: no setting twice, an executable order, and no step without a finding.
+//! Tested on every recorded host and with findings that no rule makes.
 
 use std::collections::BTreeSet;
 use std::sync::Arc;
@@ -9,7 +8,7 @@ use proptest::prelude::*;
 use walwise_judge::rules::{
     Advice, Basis, Change, Confidence, EffectScope, Finding, Level, Outcome, Risk,
 };
-use walwise_model::escape::Command;
+use walwise_model::escape::ShellCommand;
 use walwise_model::facts::catalog::{mount, target};
 use walwise_model::facts::{FactSet, Reading, Scope, Source, Subject, Value};
 use walwise_model::settings;
@@ -17,8 +16,8 @@ use walwise_report::{Plan, Report, Step, TargetSummary};
 
 use crate::support::{recorded, reports};
 
-/// The height of a setting: of the object that it changes.
-fn height(step: &Step) -> u8 {
+/// Rank of a setting's object in the stack; steps run in this order.
+fn stack_rank(step: &Step) -> u8 {
     match step.advice.setting.scope {
         Scope::Device | Scope::Host => 0,
         Scope::Mount | Scope::Boot => 1,
@@ -31,15 +30,15 @@ fn is_keep(step: &Step) -> bool {
     step.advice.change == Change::Keep
 }
 
-/// The errors of a plan, in words.
-fn wrong(report: &Report, target: &TargetSummary, plan: &Plan) -> Vec<String> {
+/// Violations in a plan, as sentences.
+fn plan_violations(report: &Report, target: &TargetSummary, plan: &Plan) -> Vec<String> {
     let mut wrong = Vec::new();
     let mut seen = BTreeSet::new();
     for step in &plan.steps {
         if !seen.insert((&step.subject, &step.advice.setting)) {
             wrong.push(format!("{} of {} twice", step.advice.setting, step.subject));
         }
-        wrong.extend(baseless(report, target, step));
+        wrong.extend(step_without_finding(report, target, step));
         if !is_keep(step) && step.level == Level::Optional && step.advice.rank.is_none() {
             wrong.push(format!(
                 "{} is only allowed, and a step",
@@ -57,12 +56,14 @@ fn wrong(report: &Report, target: &TargetSummary, plan: &Plan) -> Vec<String> {
                     "a new file system before what helps without it"
                 }
                 (false, false)
-                    if moves(before) == moves(after) && height(before) > height(after) =>
+                    if moves(before) == moves(after) && stack_rank(before) > stack_rank(after) =>
                 {
                     "what stands on it comes first"
                 }
                 (false, false)
-                    if blank && after.advice.setting.name == "filesystem" && height(before) > 0 =>
+                    if blank
+                        && after.advice.setting.name == "filesystem"
+                        && stack_rank(before) > 0 =>
                 {
                     "something is done to a file system before it is chosen"
                 }
@@ -99,8 +100,8 @@ fn wrong(report: &Report, target: &TargetSummary, plan: &Plan) -> Vec<String> {
     wrong
 }
 
-/// The part of a step that no finding about its target advises.
-fn baseless(report: &Report, target: &TargetSummary, step: &Step) -> Option<String> {
+/// The part of a step that no finding about the step's target advises.
+fn step_without_finding(report: &Report, target: &TargetSummary, step: &Step) -> Option<String> {
     let advice: Vec<&Advice> = report
         .findings
         .iter()
@@ -120,17 +121,18 @@ fn baseless(report: &Report, target: &TargetSummary, step: &Step) -> Option<Stri
     };
     let change = &step.advice.change;
     let based = match change {
-        // What is advised and is so already is kept.
+        // A value that is advised and already in force is kept.
         Change::Keep => !advice.is_empty(),
         change => {
             every(change.values(), Change::values) && every(change.removed(), Change::removed)
         }
     };
-    // The plan makes the commands of mount options from all advice together, and says what is done
-    // by hand where none has any.
-    let is_own = step.advice.setting.kind.mount().is_some()
+    // The plan merges the commands of mount options from all advice, and describes a step by hand
+    // if no advice has commands.
+    let is_own = step.advice.setting.kind.mount_time().is_some()
         || advice.iter().all(|advice| advice.apply.is_empty());
-    let is_found = |command: &Command| advice.iter().any(|advice| advice.apply.contains(command));
+    let is_found =
+        |command: &ShellCommand| advice.iter().any(|advice| advice.apply.contains(command));
     let commands = target.kind.is_device() || is_own || step.advice.apply.iter().all(is_found);
     (!based || !commands).then(|| {
         format!(
@@ -142,16 +144,18 @@ fn baseless(report: &Report, target: &TargetSummary, step: &Step) -> Option<Stri
     })
 }
 
-fn all_wrong(report: &Report) -> Vec<String> {
-    let of = |target: &TargetSummary| wrong(report, target, report.plan(&target.target).unwrap());
+fn all_plan_violations(report: &Report) -> Vec<String> {
+    let of = |target: &TargetSummary| {
+        plan_violations(report, target, report.plan(&target.target).unwrap())
+    };
     report.targets.iter().flat_map(of).collect()
 }
 
 #[test]
 fn plans_of_recorded_hosts_are_consistent() {
     let (mut steps, mut blank) = (0, 0);
-    for (path, report) in recorded::reports() {
-        assert_eq!(all_wrong(&report), [""; 0], "{}", path.display());
+    for (path, report) in recorded::recorded_host_reports() {
+        assert_eq!(all_plan_violations(report), [""; 0], "{}", path.display());
         steps += report
             .plans
             .iter()
@@ -169,9 +173,9 @@ fn plans_of_recorded_hosts_are_consistent() {
     );
 }
 
-/// A target on a mount over a disk, or a free disk.
-fn machine(blank: bool) -> FactSet {
-    let seen = || Source::call("test");
+/// A target on a mount on a disk, or a free disk.
+fn target_facts(blank: bool) -> FactSet {
+    let seen = || Source::system_call("test");
     let (place, fs, disk) = (
         Subject::target("/srv/a"),
         Subject::mount("/srv"),
@@ -204,7 +208,7 @@ fn machine(blank: bool) -> FactSet {
     facts
 }
 
-fn any_finding(blank: bool) -> impl Strategy<Value = Finding> {
+fn arbitrary_finding(blank: bool) -> impl Strategy<Value = Finding> {
     let setting = prop::sample::select(settings::ALL.iter().collect::<Vec<_>>());
     let word = prop::sample::select(vec![
         "ext4", "xfs", "noatime", "relatime", "on", "off", "-m 1", "none",
@@ -250,19 +254,19 @@ fn any_finding(blank: bool) -> impl Strategy<Value = Finding> {
                 let words: Vec<String> = words.into_iter().map(str::to_owned).collect();
                 let change = match (setting.shape, kind) {
                     (_, 0) => Change::Keep,
-                    (settings::Shape::Single, _) => Change::Set(words[0].clone()),
-                    (settings::Shape::Options, 1) => Change::Add(vec![words[0].clone()]),
-                    (settings::Shape::Options, _) => Change::Remove(words.clone()),
+                    (settings::ValueShape::Single, _) => Change::Set(words[0].clone()),
+                    (settings::ValueShape::Options, 1) => Change::Add(vec![words[0].clone()]),
+                    (settings::ValueShape::Options, _) => Change::Remove(words.clone()),
                 };
                 let current = if so {
-                    Reading::known(Value::Text(words[0].clone()), Source::call("test"))
+                    Reading::known(Value::Text(words[0].clone()), Source::system_call("test"))
                 } else {
                     Reading::not_collected()
                 };
-                let command = Command::new("set ")
-                    .literal(setting.name)
-                    .literal(" ")
-                    .value_or_option(&change.describe());
+                let command = ShellCommand::new("set ")
+                    .append_literal(setting.name)
+                    .append_literal(" ")
+                    .append_value_or_option(&change.describe());
                 let advice = Advice {
                     own: Vec::new(),
                     setting,
@@ -275,13 +279,13 @@ fn any_finding(blank: bool) -> impl Strategy<Value = Finding> {
                     current,
                     reach,
                     risk,
-                    rank: rank.filter(|_| setting.shape == settings::Shape::Single),
+                    rank: rank.filter(|_| setting.shape == settings::ValueShape::Single),
                     tradeoff: None,
                     verify: Vec::new(),
                     undo: Vec::new(),
                 };
                 Finding {
-                    // A rule advises one thing of one setting on one subject.
+                    // One rule gives at most one piece of advice for a setting of a subject.
                     rule: format!("{rule}.{}.{}", setting.name, subject),
                     subject,
                     outcome: if applies {
@@ -308,12 +312,12 @@ fn any_finding(blank: bool) -> impl Strategy<Value = Finding> {
 proptest! {
     #[test]
     fn plans_of_any_findings_are_consistent(
-        (blank, findings) in any::<bool>().prop_flat_map(|blank| (Just(blank), prop::collection::vec(any_finding(blank), 0..12)))
+        (blank, findings) in any::<bool>().prop_flat_map(|blank| (Just(blank), prop::collection::vec(arbitrary_finding(blank), 0..12)))
     ) {
-        let facts = machine(blank);
+        let facts = target_facts(blank);
         let mut once = BTreeSet::new();
         let findings = findings.into_iter().filter(|finding| once.insert(finding.rule.clone())).collect();
-        let report = reports::of(&facts, findings);
-        prop_assert_eq!(all_wrong(&report), [""; 0]);
+        let report = reports::report_of_findings(&facts, findings);
+        prop_assert_eq!(all_plan_violations(&report), [""; 0]);
     }
 }

@@ -1,4 +1,4 @@
-//! A real PostgreSQL cluster, running on a private socket, found and read through the live host.
+//! A real PostgreSQL cluster on a private socket, found and read through the live host.
 
 use std::fmt::Write as _;
 use std::path::PathBuf;
@@ -6,7 +6,7 @@ use std::process::Command;
 use std::sync::Mutex;
 
 use serde_json::Value;
-use walwise_collect::{Request, run_all};
+use walwise_collect::{Request, run_all_collectors};
 use walwise_model::facts::catalog::{postgres, target};
 use walwise_model::facts::{FactRow, FactSet, Reading, Scope, Subject, UnknownReason};
 use walwise_sys::host::LiveHost;
@@ -18,15 +18,16 @@ use crate::support::deadline::{CommandInTime as _, wait_for};
 
 const SECRET: &str = "hunter2-of-the-replica";
 
-/// A running cluster with its WAL elsewhere, an include, and a password in its configuration.
-fn started() -> Cluster {
+/// A running cluster with a separate WAL directory, an include file, and a password in its
+/// configuration.
+fn start_cluster() -> Cluster {
     let mut cluster = Cluster::new();
-    cluster.append("postgresql.conf", "include 'storage.conf'\n");
-    cluster.append(
+    cluster.append_to_file("postgresql.conf", "include 'storage.conf'\n");
+    cluster.append_to_file(
         "storage.conf",
         "# the WAL\nwal_sync_method = 'open_datasync'\n",
     );
-    cluster.append(
+    cluster.append_to_file(
         "postgresql.auto.conf",
         &format!("primary_conninfo = 'host=x password={SECRET}'\ncommit_delay = '7'\n"),
     );
@@ -35,8 +36,8 @@ fn started() -> Cluster {
     cluster
 }
 
-fn scan(cluster: &Cluster) -> (FactSet, Listening) {
-    let host = Listening {
+fn scan(cluster: &Cluster) -> (FactSet, RecordingHost) {
+    let host = RecordingHost {
         live: LiveHost::with_program(PathBuf::from(env!("CARGO_BIN_EXE_walwise"))),
         answers: Mutex::default(),
     };
@@ -46,16 +47,16 @@ fn scan(cluster: &Cluster) -> (FactSet, Listening) {
         without_programs: false,
         ..Request::default()
     };
-    (run_all(&host, &request, &mut |_, _| {}), host)
+    (run_all_collectors(&host, &request, &mut |_, _| {}), host)
 }
 
 /// The live host, with all its answers recorded.
-struct Listening {
+struct RecordingHost {
     live: LiveHost,
     answers: Mutex<Vec<u8>>,
 }
 
-impl Host for Listening {
+impl Host for RecordingHost {
     fn ask(&self, question: &Question) -> Result<Vec<u8>, HostError> {
         let answer = self.live.ask(question);
         if let Ok(bytes) = &answer {
@@ -64,12 +65,12 @@ impl Host for Listening {
         answer
     }
 
-    fn notes(&self) -> Vec<String> {
-        self.live.notes()
+    fn fact_notes(&self) -> Vec<String> {
+        self.live.fact_notes()
     }
 }
 
-fn told(facts: &FactSet, cluster: &Subject, name: &str) -> String {
+fn fact_text(facts: &FactSet, cluster: &Subject, name: &str) -> String {
     match facts.reading_by_name(cluster, name) {
         Reading::Known { value, source } => format!("{value} {source}"),
         Reading::Unknown { why, detail, .. } => format!("? {why} {detail}"),
@@ -79,12 +80,12 @@ fn told(facts: &FactSet, cluster: &Subject, name: &str) -> String {
 #[test]
 #[ignore = "needs root and PostgreSQL 15"]
 fn a_running_cluster_is_found_with_where_its_settings_are_set() {
-    let cluster = started();
+    let cluster = start_cluster();
     let data = cluster.path("data");
     let (facts, host) = scan(&cluster);
     let subject = Subject::cluster(&*data);
-    let said = |name| told(&facts, &subject, name);
-    let clusters: Vec<_> = facts.subjects(Scope::Cluster).collect();
+    let said = |name| fact_text(&facts, &subject, name);
+    let clusters: Vec<_> = facts.subjects_of_scope(Scope::Cluster).collect();
     assert!(
         clusters.contains(&&subject),
         "{clusters:?} {:?}",
@@ -145,13 +146,19 @@ fn a_running_cluster_is_found_with_where_its_settings_are_set() {
     let target = Subject::target(&*data);
     assert_eq!(
         facts.value(&target, &target::ROLES),
-        Some(vec![target::Role::Data, target::Role::Wal])
+        Some(vec![
+            target::DirectoryRole::Data,
+            target::DirectoryRole::Wal
+        ])
     );
     assert_eq!(
-        facts.resolve(&target, Scope::Cluster),
+        facts.subject_in_scope(&target, Scope::Cluster),
         Some(subject.clone())
     );
-    assert_eq!(facts.resolve(&subject, Scope::Target), Some(target));
+    assert_eq!(
+        facts.subject_in_scope(&subject, Scope::Target),
+        Some(target)
+    );
 
     let mut everything = String::from_utf8_lossy(&host.answers.lock().unwrap()).into_owned();
     for FactRow { reading, .. } in facts.rows() {
@@ -163,8 +170,8 @@ fn a_running_cluster_is_found_with_where_its_settings_are_set() {
     );
 }
 
-/// A look at the data directory as JSON.
-fn checked(mut walwise: Command, cluster: &Cluster) -> Value {
+/// The JSON report about the data directory.
+fn check_json(mut walwise: Command, cluster: &Cluster) -> Value {
     let output = walwise
         .args(["check", "--no-probe", "-v", "--format", "json"])
         .arg(&cluster.data)
@@ -175,9 +182,9 @@ fn checked(mut walwise: Command, cluster: &Cluster) -> Value {
 #[test]
 #[ignore = "needs root and PostgreSQL 15"]
 fn a_change_that_awaits_a_reload_is_not_taken_for_what_is_in_force() {
-    let cluster = started();
-    cluster.append("storage.conf", "wal_sync_method = fsync\n");
-    let report = checked(cluster.walwise(), &cluster);
+    let cluster = start_cluster();
+    cluster.append_to_file("storage.conf", "wal_sync_method = fsync\n");
+    let report = check_json(cluster.walwise_as_owner(), &cluster);
     let subject = Subject::cluster(cluster.path("data")).to_string();
     assert_eq!(
         fact(&report, &subject, "pg.wal_sync_method").unwrap(),
@@ -191,13 +198,12 @@ fn a_change_that_awaits_a_reload_is_not_taken_for_what_is_in_force() {
     assert!(warnings.contains("wal_sync_method is fsync"), "{warnings}");
 }
 
-/// What is printed for each setting changes it, shows it and takes it back, as root and as the
-/// server's owner.
+/// Printed commands change, show and restore each setting, run as root and as the server's owner.
 #[test]
 #[ignore = "needs root and PostgreSQL 15"]
 fn printed_commands_change_a_setting_and_take_it_back() {
     let cluster = Cluster::new();
-    cluster.append(
+    cluster.append_to_file(
         "postgresql.conf",
         "full_page_writes = off\nrandom_page_cost = 4\n",
     );
@@ -206,9 +212,9 @@ fn printed_commands_change_a_setting_and_take_it_back() {
         let walwise = if is_root {
             walwise()
         } else {
-            cluster.walwise()
+            cluster.walwise_as_owner()
         };
-        let report = checked(walwise, &cluster);
+        let report = check_json(walwise, &cluster);
         let run_lines = |advice: &Value, word: &str| {
             let lines: Vec<&str> = advice[word]
                 .as_array()
@@ -219,7 +225,7 @@ fn printed_commands_change_a_setting_and_take_it_back() {
             let mut shell = if is_root {
                 Command::new("sh")
             } else {
-                cluster.as_owner("/bin/sh")
+                cluster.command_as_owner("/bin/sh")
             };
             shell.env("PATH", "/usr/sbin:/usr/bin:/sbin:/bin");
             let output = shell.args(["-e", "-c", &lines.join("\n")]).output_in_time();
@@ -251,22 +257,22 @@ fn printed_commands_change_a_setting_and_take_it_back() {
     }
 }
 
-/// Only the server knows what it read from a file that is gone, and it tells its owner, as whom
-/// root asks.
+/// Only the server still knows the values of a deleted file, and answers its owner; root connects
+/// as that owner.
 #[test]
 #[ignore = "needs root and PostgreSQL 15"]
 fn files_changed_since_the_start_are_not_taken_for_what_is_in_force_and_the_log_is_left_alone() {
     let cluster = Cluster::new();
-    let more = cluster.own().join("conf.d");
+    let more = cluster.own_directory().join("conf.d");
     std::fs::create_dir(&more).unwrap();
     std::fs::write(more.join("no.conf"), "fsync = off\n").unwrap();
-    cluster.append(
+    cluster.append_to_file(
         "postgresql.conf",
         &format!("fsync = on\ninclude_dir '{}'\n", more.display()),
     );
     cluster.start();
     let subject = Subject::cluster(cluster.path("data")).to_string();
-    let fsync = |walwise| fact(&checked(walwise, &cluster), &subject, "pg.fsync").cloned();
+    let fsync = |walwise| fact(&check_json(walwise, &cluster), &subject, "pg.fsync").cloned();
     let log = cluster.log();
     assert_eq!(fsync(walwise()), Some(false.into()));
     std::fs::remove_file(more.join("no.conf")).unwrap();
@@ -276,21 +282,21 @@ fn files_changed_since_the_start_are_not_taken_for_what_is_in_force_and_the_log_
         "root asks as the owner"
     );
     assert_eq!(
-        fsync(cluster.walwise()),
+        fsync(cluster.walwise_as_owner()),
         Some(false.into()),
         "its owner is answered"
     );
     assert_eq!(cluster.log(), log, "no connection was refused");
-    // Without an answer the files are all there is, and one of them is gone.
+    // Without the server's answer only the files remain, and one of them is gone.
     std::fs::rename(
-        cluster.own().join(".s.PGSQL.5499"),
-        cluster.own().join("elsewhere"),
+        cluster.own_directory().join(".s.PGSQL.5499"),
+        cluster.own_directory().join("elsewhere"),
     )
     .unwrap();
     assert_eq!(fsync(walwise()), None);
     std::fs::rename(
-        cluster.own().join("elsewhere"),
-        cluster.own().join(".s.PGSQL.5499"),
+        cluster.own_directory().join("elsewhere"),
+        cluster.own_directory().join(".s.PGSQL.5499"),
     )
     .unwrap();
 

@@ -1,5 +1,5 @@
-//! Probes on real directories: structure, limits, and above all complete removal of files. No
-//! figure is asserted except counts that do not depend on time.
+//! Probes on real directories: structure, limits, and above all the removal of all files.
+//! Assertions cover only counts that do not depend on time.
 
 mod loops;
 mod planted;
@@ -13,13 +13,15 @@ use std::process::Command;
 
 use nix::sys::signal::Signal;
 use walwise_measure::measure::{Measurement, Method, Phase, WhenMeasured};
-use walwise_measure::probes::{Control, ErrorKind, ProbeError, ProbePlan, ProbeRequest, plan, run};
+use walwise_measure::probes::{
+    CancelHandle, ProbeError, ProbeErrorKind, ProbePlan, ProbeRequest, plan_probe, run_probe,
+};
 
-use crate::support::names;
 use crate::support::running::{Running, wait_for};
+use crate::support::sorted_file_names;
 
-/// A short probe of a directory with a small file.
-fn request(directory: &Path) -> ProbeRequest {
+/// A short probe of a directory, with a small scratch file.
+fn short_probe_request(directory: &Path) -> ProbeRequest {
     let mut request = ProbeRequest::new(directory);
     request.program = env!("CARGO_BIN_EXE_walwise").into();
     request.seconds = 0.3;
@@ -27,31 +29,36 @@ fn request(directory: &Path) -> ProbeRequest {
     request
 }
 
-fn quiet(plan: &ProbePlan) -> Result<Measurement, ProbeError> {
-    run(plan, &Control::default(), &mut |_| {})
+fn run_without_progress(plan: &ProbePlan) -> Result<Measurement, ProbeError> {
+    run_probe(plan, &CancelHandle::default(), &mut |_| {})
 }
 
 #[test]
 fn a_probe_measures_and_leaves_nothing() {
     let directory = tempfile::tempdir().unwrap();
-    let mut request = request(directory.path());
+    let mut request = short_probe_request(directory.path());
     request
         .extra
         .extend(Method::extra_methods(WhenMeasured::FlushCost));
-    // Rounds end it and not time, of which a busy disk has too little.
+    // The number of rounds ends this probe, because a busy disk makes little progress in a fixed
+    // time.
     request.seconds = 3_000.0;
-    let plan = plan(&request).unwrap();
-    let (control, mut phases, mut last) = (Control::default(), Vec::new(), None);
-    let found = run(&plan, &control, &mut |progress| {
+    let plan = plan_probe(&request).unwrap();
+    let (control, mut phases, mut last) = (CancelHandle::default(), Vec::new(), None);
+    let found = run_probe(&plan, &control, &mut |progress| {
         if phases.last() != Some(&progress.phase) {
             phases.push(progress.phase);
         }
         if progress.phase == Phase::Rounds && progress.round == 1 {
-            let [scratch] = &names(directory.path())[..] else {
+            let [scratch] = &sorted_file_names(directory.path())[..] else {
                 panic!("one scratch directory")
             };
             let scratch = directory.path().join(scratch);
-            assert_eq!(names(&scratch), ["walwise-wal"], "linked while it is used");
+            assert_eq!(
+                sorted_file_names(&scratch),
+                ["walwise-wal"],
+                "linked while it is used"
+            );
             assert_eq!(
                 fs::metadata(scratch).unwrap().permissions().mode() & 0o777,
                 0o700
@@ -79,7 +86,7 @@ fn a_probe_measures_and_leaves_nothing() {
     assert!(
         last.is_some_and(|last| (last.seconds + last.remaining_seconds - 3_000.0).abs() < 1e-6)
     );
-    assert_eq!(names(directory.path()), [""; 0]);
+    assert_eq!(sorted_file_names(directory.path()), [""; 0]);
     assert_eq!(
         phases,
         [
@@ -117,12 +124,12 @@ fn a_probe_measures_and_leaves_nothing() {
 #[test]
 fn the_smallest_budget_ends_cleanly() {
     let directory = tempfile::tempdir().unwrap();
-    let mut request = request(directory.path());
+    let mut request = short_probe_request(directory.path());
     request.seconds = 0.0;
     request.file_bytes = 0;
-    let found = quiet(&plan(&request).unwrap()).unwrap();
+    let found = run_without_progress(&plan_probe(&request).unwrap()).unwrap();
     assert!(!found.cancelled);
-    // How many commits there was time for is the machine's business.
+    // The number of commits depends on the speed of the disk.
     let too_few = found
         .caveats
         .iter()
@@ -136,18 +143,18 @@ fn the_smallest_budget_ends_cleanly() {
         !too_few || found.best == Method::Fdatasync,
         "too little to prefer another: {found:?}"
     );
-    assert_eq!(names(directory.path()), [""; 0]);
+    assert_eq!(sorted_file_names(directory.path()), [""; 0]);
 }
 
 #[test]
 fn a_cancelled_probe_keeps_what_it_has_and_leaves_nothing() {
     for at in [Phase::Preparing, Phase::WarmUp, Phase::Rounds] {
         let directory = tempfile::tempdir().unwrap();
-        let mut request = request(directory.path());
-        // Longer than any test may take: only the cancelling ends it.
+        let mut request = short_probe_request(directory.path());
+        // Longer than any test may take, so that only the cancellation ends the probe.
         request.seconds = 3_000.0;
-        let control = Control::default();
-        let found = run(&plan(&request).unwrap(), &control, &mut |progress| {
+        let control = CancelHandle::default();
+        let found = run_probe(&plan_probe(&request).unwrap(), &control, &mut |progress| {
             if progress.phase == at {
                 control.cancel();
             }
@@ -155,7 +162,7 @@ fn a_cancelled_probe_keeps_what_it_has_and_leaves_nothing() {
         .unwrap();
         assert!(found.cancelled);
         assert_eq!(found.rounds, u32::from(at == Phase::Rounds));
-        assert_eq!(names(directory.path()), [""; 0], "{at:?}");
+        assert_eq!(sorted_file_names(directory.path()), [""; 0], "{at:?}");
     }
 }
 
@@ -165,12 +172,15 @@ fn a_database_directory_is_never_written_to() {
     let data = directory.path().join("main");
     fs::create_dir(&data).unwrap();
     fs::write(data.join("PG_VERSION"), "15\n").unwrap();
-    let plan = plan(&request(&data)).unwrap();
+    let plan = plan_probe(&short_probe_request(&data)).unwrap();
     assert_eq!(plan.directory, directory.path().canonicalize().unwrap());
     let mut seen = Vec::new();
-    run(&plan, &Control::default(), &mut |_| seen.push(names(&data))).unwrap();
+    run_probe(&plan, &CancelHandle::default(), &mut |_| {
+        seen.push(sorted_file_names(&data))
+    })
+    .unwrap();
     assert!(seen.iter().all(|names| names == &["PG_VERSION"]));
-    assert_eq!(names(directory.path()), ["main"]);
+    assert_eq!(sorted_file_names(directory.path()), ["main"]);
 }
 
 #[test]
@@ -178,11 +188,11 @@ fn a_directory_removed_under_the_probe_is_noticed() {
     let outside = tempfile::tempdir().unwrap();
     let directory = outside.path().join("d");
     fs::create_dir(&directory).unwrap();
-    let mut request = request(&directory);
+    let mut request = short_probe_request(&directory);
     request.seconds = 3_000.0;
-    let error = run(
-        &plan(&request).unwrap(),
-        &Control::default(),
+    let error = run_probe(
+        &plan_probe(&request).unwrap(),
+        &CancelHandle::default(),
         &mut |progress| {
             if progress.phase == Phase::Rounds && progress.round == 3 {
                 fs::remove_dir_all(&directory).unwrap();
@@ -190,7 +200,7 @@ fn a_directory_removed_under_the_probe_is_noticed() {
         },
     )
     .unwrap_err();
-    assert_eq!(error.kind, ErrorKind::Removed, "{error}");
+    assert_eq!(error.kind, ProbeErrorKind::Removed, "{error}");
     assert_eq!(
         error.partial.map(|m| m.rounds),
         Some(3),
@@ -203,42 +213,45 @@ fn a_directory_swapped_before_the_probe_gets_nothing() {
     let outside = tempfile::tempdir().unwrap();
     let directory = outside.path().join("d");
     fs::create_dir(&directory).unwrap();
-    let plan = plan(&request(&directory)).unwrap();
+    let plan = plan_probe(&short_probe_request(&directory)).unwrap();
     fs::rename(&directory, outside.path().join("old")).unwrap();
     fs::create_dir(&directory).unwrap();
-    assert_eq!(quiet(&plan).unwrap_err().kind, ErrorKind::Removed);
-    assert_eq!(names(&directory), [""; 0]);
+    assert_eq!(
+        run_without_progress(&plan).unwrap_err().kind,
+        ProbeErrorKind::Removed
+    );
+    assert_eq!(sorted_file_names(&directory), [""; 0]);
 }
 
 #[test]
 fn without_a_watcher_nothing_is_written() {
     for program in ["/nonexistent/walwise", "/bin/true"] {
         let directory = tempfile::tempdir().unwrap();
-        let mut request = request(directory.path());
+        let mut request = short_probe_request(directory.path());
         request.program = program.into();
-        let error = quiet(&plan(&request).unwrap()).unwrap_err();
-        assert_eq!(error.kind, ErrorKind::Watcher, "{error}");
-        assert_eq!(names(directory.path()), [""; 0]);
+        let error = run_without_progress(&plan_probe(&request).unwrap()).unwrap_err();
+        assert_eq!(error.kind, ProbeErrorKind::Watcher, "{error}");
+        assert_eq!(sorted_file_names(directory.path()), [""; 0]);
     }
 }
 
-/// Set for the child of the next test: the directory it probes until it is killed.
+/// Environment variable for the child of the next test: the directory to probe until killed.
 const VICTIM: &str = "WALWISE_TEST_PROBE_UNTIL_KILLED";
 
 #[test]
 fn the_watcher_removes_the_file_of_a_killed_probe() {
     if let Some(directory) = std::env::var_os(VICTIM) {
-        let mut request = request(Path::new(&directory));
+        let mut request = short_probe_request(Path::new(&directory));
         request.seconds = 3_000.0;
-        let _ = quiet(&plan(&request).unwrap());
+        let _ = run_without_progress(&plan_probe(&request).unwrap());
         return;
     }
     let directory = tempfile::tempdir().unwrap();
     kill_a_probe_of(directory.path());
 }
 
-/// Starts a probe of an empty directory in a process of its own, kills it when its file is there,
-/// and waits until that is gone.
+/// Starts a probe in a child process, kills the child once its scratch file exists, and waits until
+/// the file is removed.
 fn kill_a_probe_of(directory: &Path) {
     let itself = "probes::the_watcher_removes_the_file_of_a_killed_probe";
     let program = std::env::current_exe().unwrap();
@@ -247,10 +260,10 @@ fn kill_a_probe_of(directory: &Path) {
             .args(["--exact", itself])
             .env(VICTIM, directory),
     );
-    probe.probing(directory);
+    probe.wait_for_probe(directory);
     probe.signal(Signal::SIGKILL);
-    probe.finish();
+    probe.wait_for_output();
     wait_for("the watcher removes the file", || {
-        names(directory).is_empty()
+        sorted_file_names(directory).is_empty()
     });
 }

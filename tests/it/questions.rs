@@ -1,4 +1,5 @@
-//! The number of questions to a host: constant for each device and mount, however many there are.
+//! The number of questions to the host is constant for each device and mount, however many there
+//! are.
 
 use std::collections::BTreeMap;
 use std::path::Path;
@@ -7,13 +8,13 @@ use std::sync::Mutex;
 use walwise_collect::{self as collect, Request};
 use walwise_sys::host::{Host, HostError, HostErrorKind, Question};
 
-/// A machine of virtio disks, each with a partition that is mounted, which counts what it is asked.
-struct Counting {
+/// A host with virtio disks, each with one mounted partition, that counts the questions.
+struct CountingHost {
     disks: usize,
     asked: Mutex<BTreeMap<Question, usize>>,
 }
 
-impl Counting {
+impl CountingHost {
     fn answer(&self, question: &Question) -> Option<String> {
         let all = || 0..self.disks;
         let path = question.path()?.to_str()?;
@@ -68,7 +69,7 @@ impl Counting {
     }
 }
 
-impl Host for Counting {
+impl Host for CountingHost {
     fn ask(&self, question: &Question) -> Result<Vec<u8>, HostError> {
         *self
             .asked
@@ -83,30 +84,36 @@ impl Host for Counting {
     }
 }
 
-/// Every question that a machine of so many disks is asked, with how often.
-fn asked(disks: usize) -> BTreeMap<Question, usize> {
-    let host = Counting {
+/// Counts each question to a host with this number of disks.
+fn count_questions(disks: usize) -> BTreeMap<Question, usize> {
+    let host = CountingHost {
         disks,
         asked: Mutex::default(),
     };
-    let facts = collect::run_all(&host, &Request::default(), &mut |_, _| {});
+    let facts = collect::run_all_collectors(&host, &Request::default(), &mut |_, _| {});
     assert_eq!(
-        facts.subjects(walwise_model::facts::Scope::Device).count(),
+        facts
+            .subjects_of_scope(walwise_model::facts::Scope::Device)
+            .count(),
         2 * disks
     );
     assert_eq!(
-        facts.subjects(walwise_model::facts::Scope::Mount).count(),
+        facts
+            .subjects_of_scope(walwise_model::facts::Scope::Mount)
+            .count(),
         disks
     );
     host.asked.into_inner().unwrap()
 }
 
-/// More than a device, its partition and its mount together need now.
+/// Limit of questions for a device, its partition and its mount together; the current number is
+/// lower.
 const MOST_PER_DISK: usize = 60;
 
 #[test]
 fn questions_grow_with_devices_and_mounts_and_no_faster() {
-    let [once, twice, thrice] = [100, 200, 300].map(|disks| asked(disks).values().sum::<usize>());
+    let [once, twice, thrice] =
+        [100, 200, 300].map(|disks| count_questions(disks).values().sum::<usize>());
     assert_eq!(
         thrice - twice,
         twice - once,
@@ -131,6 +138,9 @@ fn nothing_of_a_device_is_asked_twice() {
                 .path()
                 .is_some_and(|path| path.starts_with(Path::new("/sys/class/block")))
     };
-    let again: Vec<_> = asked(100).into_iter().filter(of_devices).collect();
+    let again: Vec<_> = count_questions(100)
+        .into_iter()
+        .filter(of_devices)
+        .collect();
     assert!(again.is_empty(), "{again:?}");
 }

@@ -1,18 +1,18 @@
-//! Looking never makes the kernel write: the calls of walwise and of the programs it runs, by
-//! strace, over real file systems.
+//! Read-only runs never make the kernel write: system calls of walwise and of the programs it runs,
+//! traced over real file systems.
 //!
-//! Outputs go to pipes here, so nothing at all is opened for writing. The lab counts the dirty
-//! pages left after looking (stacks `quiet-*` of tests/lab), where no other process writes.
+//! Output goes to pipes, so no file is opened for writing. The lab counts dirty pages after a run
+//! (stacks `quiet-*` of tests/lab), where no other process writes.
 
 use std::path::Path;
 
 use crate::support::deadline::CommandInTime as _;
 use crate::support::loops::{self, Mounted};
 use crate::support::pty::Pty;
-use crate::support::strace::{Call, calls, watch};
-use crate::support::{scratch_free, stdout};
+use crate::support::strace::{TracedCall, parse_trace, traced_walwise};
+use crate::support::{has_no_scratch_directory, stdout};
 
-/// Objects opened for writing: by whom, and why that writes nothing.
+/// Objects opened for writing: the program, the object, and the reason why this writes nothing.
 const OPENED: [(&str, &str, &str); 4] = [
     (
         "walwise",
@@ -45,8 +45,8 @@ const OWN: [(&str, &str); 7] = [
     ),
 ];
 
-/// ioctls of the programs that are run: their queries to a device, and those of their libraries.
-/// The devices depend on the machine, so all queries are listed.
+/// ioctls of the programs that walwise runs and of their libraries. Every query is listed, because
+/// the devices depend on the host.
 const OF_PROGRAMS: [(&str, &str); 17] = [
     ("TCGETS", "whether it is a terminal"),
     ("TIOCGWINSZ", "how wide its lines may be"),
@@ -85,9 +85,9 @@ const OF_PROGRAMS: [(&str, &str); 17] = [
     ),
 ];
 
-/// Calls that looking may not make.
-fn disturbances(calls: &[Call]) -> Vec<String> {
-    let bad = |call: &&Call| match call.name.as_str() {
+/// Calls that a read-only run may not make.
+fn forbidden_calls(calls: &[TracedCall]) -> Vec<String> {
+    let bad = |call: &&TracedCall| match call.name.as_str() {
         "open" | "openat" | "openat2" => {
             let for_writing = ["O_WRONLY", "O_RDWR", "O_CREAT", "O_TRUNC", "O_TMPFILE"];
             let known = |(program, path, _): &(&str, &str, &str)| {
@@ -101,14 +101,15 @@ fn disturbances(calls: &[Call]) -> Vec<String> {
             } else {
                 &OF_PROGRAMS
             };
-            // Behind it stands a bracket, or that another call came between.
+            // The request is followed by a bracket, or by a note of strace that another call came
+            // between.
             let word = call.rest.split(", ").nth(1).unwrap_or_default();
             let word = word.split([')', ' ']).next().unwrap_or_default();
             !listed.iter().any(|(known, _)| {
                 word == *known || *known == "NVME_IOCTL" && word.starts_with(known)
             })
         }
-        // All others that are watched change or flush something.
+        // All other traced calls change or flush something.
         _ => true,
     };
     calls
@@ -118,13 +119,17 @@ fn disturbances(calls: &[Call]) -> Vec<String> {
         .collect()
 }
 
-fn file_systems() -> [Mounted; 3] {
-    [loops::ext4(&[], ""), loops::xfs(""), loops::btrfs("")]
+fn mount_three_file_systems() -> [Mounted; 3] {
+    [
+        loops::mount_ext4(&[], ""),
+        loops::mount_xfs(""),
+        loops::mount_btrfs(""),
+    ]
 }
 
-/// Holds a trace to what looking may do; it must have seen the superblocks being read.
-fn is_quiet(trace: &Path, what: &str, mounted: &[Mounted; 3]) {
-    let calls = calls(trace);
+/// Checks a trace for forbidden calls; the trace must contain the reads of the superblocks.
+fn assert_read_only_trace(trace: &Path, what: &str, mounted: &[Mounted; 3]) {
+    let calls = parse_trace(trace);
     let opened = |device: &str| {
         calls
             .iter()
@@ -134,14 +139,19 @@ fn is_quiet(trace: &Path, what: &str, mounted: &[Mounted; 3]) {
         mounted[..2].iter().all(|one| opened(&one.disk.device)),
         "{what} reads the superblocks"
     );
-    assert_eq!(disturbances(&calls), [""; 0], "{what}");
-    assert!(mounted.iter().all(|one| scratch_free(&one.point)), "{what}");
+    assert_eq!(forbidden_calls(&calls), [""; 0], "{what}");
+    assert!(
+        mounted
+            .iter()
+            .all(|one| has_no_scratch_directory(&one.point)),
+        "{what}"
+    );
 }
 
 #[test]
 #[ignore = "needs root: loop devices and strace"]
 fn commands_that_look_open_nothing_for_writing_and_flush_nothing() {
-    let mounted = file_systems();
+    let mounted = mount_three_file_systems();
     let targets = mounted.each_ref().map(Mounted::path);
     let trace = tempfile::NamedTempFile::new().unwrap();
     let alone: [&[&str]; 5] = [
@@ -152,13 +162,15 @@ fn commands_that_look_open_nothing_for_writing_and_flush_nothing() {
         &["upgrade", "--kernel", "6.12"],
     ];
     for arguments in alone {
-        let output = watch(trace.path()).args(arguments).output_in_time();
+        let output = traced_walwise(trace.path())
+            .args(arguments)
+            .output_in_time();
         assert!(!output.stdout.is_empty(), "{arguments:?}: {output:?}");
-        is_quiet(trace.path(), &arguments.join(" "), &mounted);
+        assert_read_only_trace(trace.path(), &arguments.join(" "), &mounted);
     }
     for target in targets {
         for arguments in [&["check", "--no-probe"][..], &["capture"]] {
-            let output = watch(trace.path())
+            let output = traced_walwise(trace.path())
                 .args(arguments)
                 .arg(target)
                 .output_in_time();
@@ -167,7 +179,7 @@ fn commands_that_look_open_nothing_for_writing_and_flush_nothing() {
                 "{arguments:?} {target}: {output:?}"
             );
             assert_eq!(
-                disturbances(&calls(trace.path())),
+                forbidden_calls(&parse_trace(trace.path())),
                 [""; 0],
                 "{arguments:?} {target}"
             );
@@ -178,26 +190,26 @@ fn commands_that_look_open_nothing_for_writing_and_flush_nothing() {
 #[test]
 #[ignore = "needs root: loop devices and strace"]
 fn screens_open_nothing_for_writing_and_flush_nothing() {
-    let mounted = file_systems();
+    let mounted = mount_three_file_systems();
     let trace = tempfile::NamedTempFile::new().unwrap();
-    let command = watch(trace.path());
+    let command = traced_walwise(trace.path());
     let arguments: Vec<&str> = command
         .get_args()
         .map(|argument| argument.to_str().unwrap())
         .collect();
     let mut pty = Pty::program_in(Path::new("/"), &[], "strace", &arguments);
-    pty.until_shown("1 Overview");
-    pty.until_gone("reading");
+    pty.wait_for_text("1 Overview");
+    pty.wait_for_text_gone("reading");
     for screen in ["2", "3", "4", "5", "6", "1"] {
         pty.press(screen);
     }
     pty.press("?");
-    pty.until_shown("type to filter");
+    pty.wait_for_text("type to filter");
     pty.press("\x1b");
-    pty.until_gone("type to filter");
+    pty.wait_for_text_gone("type to filter");
     pty.press("q");
-    pty.ends(0);
-    is_quiet(trace.path(), "the screens", &mounted);
+    pty.assert_ends_clean(0);
+    assert_read_only_trace(trace.path(), "the screens", &mounted);
 }
 
 #[test]
@@ -215,7 +227,7 @@ fn what_would_disturb_is_seen() {
         8 ioctl(2, TCGETS <unfinished ...>\n\
         7 ioctl(0, TCGETS, 0x7ffd) = -1 ENOTTY (Inappropriate ioctl for device)\n";
     std::fs::write(trace.path(), lines).unwrap();
-    let seen = disturbances(&calls(trace.path()));
+    let seen = forbidden_calls(&parse_trace(trace.path()));
     let begins = [
         "dumpe2fs: fsync(",
         "xfs_db: ioctl(4, BLKFLSBUF",

@@ -1,5 +1,5 @@
-//! The script for a free disk, run by a shell on loop devices: inert as delivered, careful when
-//! edited.
+//! The script for a free disk, run by a shell on loop devices: without effect as delivered, and
+//! with safety checks after the edit.
 
 use std::fs;
 use std::os::unix::fs::FileExt as _;
@@ -16,13 +16,13 @@ use walwise_model::settings;
 use walwise_report::script;
 
 use crate::support::deadline::CommandInTime as _;
-use crate::support::loops::{Loop, Point};
+use crate::support::loops::{LoopDevice, MountPoint};
 use crate::support::{reports, run, stderr};
 
-/// The script that walwise would write for this loop device, which it takes for free.
-pub fn script_for(disk: &Loop, fstype: &str, mkfs: &[&str], mount: &str) -> String {
+/// The script for this loop device, as if the device were a free disk.
+pub fn script_for(disk: &LoopDevice, fstype: &str, mkfs: &[&str], mount: &str) -> String {
     let (block, place) = (Subject::device(disk.name()), Subject::target(&disk.device));
-    let seen = || Source::call("test");
+    let seen = || Source::system_call("test");
     let size = run("blockdev", &["--getsize64", &disk.device])
         .trim()
         .parse()
@@ -30,13 +30,13 @@ pub fn script_for(disk: &Loop, fstype: &str, mkfs: &[&str], mount: &str) -> Stri
     let mut facts = FactSet::default();
     facts.insert_known(&block, &device::PATH, disk.device.clone(), seen());
     facts.insert_known(&block, &device::SIZE, size, seen());
-    facts.insert_known(&block, &device::CONTENT, device::Content::Free, seen());
+    facts.insert_known(&block, &device::CONTENT, device::ContentState::Free, seen());
     facts.insert_known(&place, &target::KIND, target::TargetKind::Device, seen());
     facts.add_edge(&place, &block);
     facts.link(&place, &block);
     let advice = |setting: &str, change| Advice {
         own: Vec::new(),
-        setting: settings::find(setting).unwrap(),
+        setting: settings::find_by_name(setting).unwrap(),
         change,
         current: Reading::not_collected(),
         reach: EffectScope::WholeFilesystem,
@@ -75,11 +75,11 @@ pub fn script_for(disk: &Loop, fstype: &str, mkfs: &[&str], mount: &str) -> Stri
         remedy: None,
         trace: None,
     };
-    script::render(&reports::of(&facts, vec![finding])).unwrap()
+    script::render(&reports::report_of_findings(&facts, vec![finding])).unwrap()
 }
 
-/// The script with the edits of a person who wants it to run.
-pub fn edited(script: &str, point: &Path) -> String {
+/// The script with the edits of a user who wants to run it.
+pub fn edit_to_run(script: &str, point: &Path) -> String {
     let mount_point = format!("MOUNTPOINT={}\n#", point.display());
     script
         .replace("I_HAVE_READ_THIS=no", "I_HAVE_READ_THIS=yes")
@@ -87,15 +87,14 @@ pub fn edited(script: &str, point: &Path) -> String {
         .replace("MOUNTPOINT=  ", &mount_point)
 }
 
-/// The same with a directory for a database of this user.
-pub fn with_directory(script: &str, directory: &str, owner: &str) -> String {
+/// The edited script, with a database directory for this user.
+pub fn edit_database_directory(script: &str, directory: &str, owner: &str) -> String {
     script
         .replace("DATABASE=  ", &format!("DATABASE={directory} #"))
         .replace("OWNER=postgres ", &format!("OWNER={owner} #"))
 }
 
-/// The output of a shell that runs it.
-pub fn sh(script: &str) -> Output {
+pub fn run_script(script: &str) -> Output {
     Command::new("/bin/sh")
         .arg("-c")
         .arg(script)
@@ -103,7 +102,7 @@ pub fn sh(script: &str) -> Output {
         .output_in_time()
 }
 
-fn untouched(disk: &Loop) {
+fn assert_disk_blank(disk: &LoopDevice) {
     assert_eq!(
         run("wipefs", &["-n", &disk.device]),
         "",
@@ -114,7 +113,7 @@ fn untouched(disk: &Loop) {
 #[test]
 #[ignore = "needs root: loop devices"]
 fn it_does_nothing_before_it_is_edited() {
-    let disk = Loop::new(64);
+    let disk = LoopDevice::new(64);
     let script = script_for(&disk, "ext4", &["-m 1"], "noatime");
     let read_only = script.replace("I_HAVE_READ_THIS=no", "I_HAVE_READ_THIS=yes");
     let compared = read_only.replace("I_COMPARED_THE_DISK=no", "I_COMPARED_THE_DISK=yes");
@@ -123,13 +122,14 @@ fn it_does_nothing_before_it_is_edited() {
         (&read_only, "set I_COMPARED_THE_DISK=yes"),
         (&compared, "set MOUNTPOINT"),
     ] {
-        let output = sh(script);
+        let output = run_script(script);
         assert_eq!(output.status.code(), Some(1));
         assert!(stderr(&output).contains(says), "{}", stderr(&output));
-        untouched(&disk);
+        assert_disk_blank(&disk);
     }
     for bad in ["/", "relative", "/a b", "/etc", "/dev/null", "/$(id)"] {
-        let output = sh(&compared.replace("MOUNTPOINT=  ", &format!("MOUNTPOINT='{bad}'\n#")));
+        let output =
+            run_script(&compared.replace("MOUNTPOINT=  ", &format!("MOUNTPOINT='{bad}'\n#")));
         assert_eq!(output.status.code(), Some(1), "{bad}");
         assert!(
             stderr(&output).contains("nothing was done"),
@@ -137,7 +137,7 @@ fn it_does_nothing_before_it_is_edited() {
             stderr(&output)
         );
     }
-    untouched(&disk);
+    assert_disk_blank(&disk);
 }
 
 #[test]
@@ -154,11 +154,11 @@ fn edited_it_makes_mounts_and_names_the_file_system() {
         ("btrfs", &[], "noatime", 256),
     ];
     for (fstype, mkfs, mount, size) in cases {
-        let disk = Loop::new(size);
+        let disk = LoopDevice::new(size);
         let base = tempfile::tempdir().unwrap();
-        let point = Point(base.path().join("new/database"));
-        let script = edited(&script_for(&disk, fstype, mkfs, mount), &point.0);
-        let output = sh(&with_directory(&script, "15/main", "nobody"));
+        let point = MountPoint(base.path().join("new/database"));
+        let script = edit_to_run(&script_for(&disk, fstype, mkfs, mount), &point.0);
+        let output = run_script(&edit_database_directory(&script, "15/main", "nobody"));
         assert!(output.status.success(), "{fstype}: {}", stderr(&output));
         let directory = point.0.join("15/main");
         let directory = directory.to_str().unwrap();
@@ -195,7 +195,7 @@ fn edited_it_makes_mounts_and_names_the_file_system() {
             let features = run("dumpe2fs", &["-h", &disk.device]);
             assert!(!features.contains("orphan_file") && !features.contains("metadata_csum_seed"));
         }
-        let again = sh(&edited(
+        let again = run_script(&edit_to_run(
             &script_for(&disk, fstype, mkfs, mount),
             &base.path().join("other"),
         ));
@@ -207,8 +207,8 @@ fn edited_it_makes_mounts_and_names_the_file_system() {
 #[ignore = "needs root: loop devices"]
 fn a_disk_that_changed_since_the_report_is_left_alone() {
     let base = tempfile::tempdir().unwrap();
-    let refuses = |disk: &Loop, script: &str, says: &str| {
-        let output = sh(&edited(script, &base.path().join("mnt")));
+    let refuses = |disk: &LoopDevice, script: &str, says: &str| {
+        let output = run_script(&edit_to_run(script, &base.path().join("mnt")));
         assert_eq!(output.status.code(), Some(1), "{says}");
         assert!(
             stderr(&output).contains(says),
@@ -223,7 +223,7 @@ fn a_disk_that_changed_since_the_report_is_left_alone() {
                 .any(|line| line.starts_with(&format!("{} ", disk.device)))
         );
     };
-    let put = |disk: &Loop, offset: u64, bytes: &[u8]| {
+    let put = |disk: &LoopDevice, offset: u64, bytes: &[u8]| {
         let node = fs::OpenOptions::new()
             .write(true)
             .open(&disk.device)
@@ -231,7 +231,7 @@ fn a_disk_that_changed_since_the_report_is_left_alone() {
         node.write_all_at(bytes, offset).unwrap();
         node.sync_all().unwrap();
     };
-    let disk = Loop::new(64);
+    let disk = LoopDevice::new(64);
     let script = script_for(&disk, "ext4", &["-m 1"], "noatime");
     refuses(
         &disk,
@@ -243,7 +243,7 @@ fn a_disk_that_changed_since_the_report_is_left_alone() {
         &script.replace("SERIAL=", "SERIAL=OTHER"),
         "serial number of",
     );
-    // What a loop device has for an identity: the same passes, another does not.
+    // The identity of a loop device: the same identity passes, another one does not.
     let with = |value: &str| {
         let file = script.replace("IDENTITY_FILE= ", "IDENTITY_FILE=loop/autoclear ");
         file.replace("IDENTITY=''", &format!("IDENTITY='{value}'"))
@@ -259,9 +259,9 @@ fn a_disk_that_changed_since_the_report_is_left_alone() {
         &with("0").replace("SERIAL=", "SERIAL=OTHER"),
         "serial number of",
     );
-    untouched(&disk);
+    assert_disk_blank(&disk);
 
-    let first = Loop::new(64);
+    let first = LoopDevice::new(64);
     put(&first, 700_000, b"data");
     refuses(
         &first,
@@ -269,7 +269,7 @@ fn a_disk_that_changed_since_the_report_is_left_alone() {
         "in its first MiB",
     );
 
-    let last = Loop::new(64);
+    let last = LoopDevice::new(64);
     put(&last, (64 << 20) - 10, b"data");
     refuses(
         &last,
@@ -277,7 +277,7 @@ fn a_disk_that_changed_since_the_report_is_left_alone() {
         "in its last MiB",
     );
 
-    let signed = Loop::new(64);
+    let signed = LoopDevice::new(64);
     signed.mkfs(&["mkfs.ext4", "-q"]);
     refuses(
         &signed,
@@ -285,23 +285,23 @@ fn a_disk_that_changed_since_the_report_is_left_alone() {
         "no longer free",
     );
 
-    let known = Loop::new(64);
+    let known = LoopDevice::new(64);
     let same = script_for(&known, "ext4", &[], "noatime")
         .replace("IDENTITY_FILE= ", "IDENTITY_FILE=loop/autoclear ");
-    let output = sh(&edited(
+    let output = run_script(&edit_to_run(
         &same.replace("IDENTITY=''", "IDENTITY='0'"),
         &base.path().join("known"),
     ));
-    let _point = Point(base.path().join("known"));
+    let _point = MountPoint(base.path().join("known"));
     assert!(
         output.status.success(),
         "the same identity: {}",
         stderr(&output)
     );
 
-    // What lies in memory of it since before is not the disk: somebody wrote past it, and a program
-    // keeps its node open.
-    let stale = Loop::new(64);
+    // Cached blocks of the old contents can differ from the disk after a write that bypassed the
+    // cache, while a program keeps the device open.
+    let stale = LoopDevice::new(64);
     let keeper = fs::File::open(&stale.device).unwrap();
     std::io::copy(&mut &keeper, &mut std::io::sink()).unwrap();
     let beneath = fs::OpenOptions::new()
@@ -319,14 +319,14 @@ fn a_disk_that_changed_since_the_report_is_left_alone() {
     );
     drop(keeper);
 
-    let ones = Loop::new(64);
+    let ones = LoopDevice::new(64);
     put(&ones, 0, &vec![0xff; 1 << 20]);
     put(&ones, 63 << 20, &vec![0xff; 1 << 20]);
-    let output = sh(&edited(
+    let output = run_script(&edit_to_run(
         &script_for(&ones, "ext4", &[], "noatime"),
         &base.path().join("ones"),
     ));
-    let _point = Point(base.path().join("ones"));
+    let _point = MountPoint(base.path().join("ones"));
     assert!(
         output.status.success(),
         "all ones is blank too: {}",

@@ -1,5 +1,5 @@
-//! The seam to the real machine: file systems that never answer, the contents of devices, and
-//! visibility without privileges.
+//! The host seam on the real host: file systems that never answer, contents of devices, and limits
+//! of visibility without root.
 
 use std::io::Write as _;
 use std::net::Shutdown;
@@ -15,12 +15,12 @@ use walwise_sys::host::{
 };
 
 use crate::support::deadline::{ChildInTime as _, CommandInTime as _, read_in_time};
-use crate::support::fuse::HeldFuse;
-use crate::support::loops::{self, Loop};
+use crate::support::fuse::HungFuse;
+use crate::support::loops::{self, LoopDevice};
 use crate::support::{findings, run, stdout, walwise};
 
-/// This machine; children are those of the program under test.
-fn machine() -> LiveHost {
+/// The live host; its child processes are those of the program under test.
+fn live_host() -> LiveHost {
     LiveHost::with_program(PathBuf::from(env!("CARGO_BIN_EXE_walwise")))
 }
 
@@ -29,8 +29,8 @@ fn machine() -> LiveHost {
 fn what_never_answers_is_given_up() {
     let dir = tempfile::tempdir().unwrap();
     let other = tempfile::tempdir().unwrap();
-    let held = HeldFuse::mount(dir.path());
-    let host = machine();
+    let held = HungFuse::mount(dir.path());
+    let host = live_host();
     assert_eq!(
         host.statfs(dir.path()).unwrap_err().kind,
         HostErrorKind::TimedOut
@@ -39,16 +39,16 @@ fn what_never_answers_is_given_up() {
         host.read(&dir.path().join("PG_VERSION")).unwrap_err().kind,
         HostErrorKind::TimedOut
     );
-    // The next question gets a child of its own, and only what was asked is touched.
+    // The next question gets a new child, and only the stuck one is affected.
     assert!(host.stat(other.path()).unwrap().is_dir());
-    assert!(host.list(dir.path().parent().unwrap()).is_ok());
-    assert_eq!(host.notes().len(), 2, "{:?}", host.notes());
+    assert!(host.list_directory(dir.path().parent().unwrap()).is_ok());
+    assert_eq!(host.fact_notes().len(), 2, "{:?}", host.fact_notes());
     assert!(
-        host.notes()[0].contains(dir.path().to_str().unwrap()),
+        host.fact_notes()[0].contains(dir.path().to_str().unwrap()),
         "{:?}",
-        host.notes()
+        host.fact_notes()
     );
-    // Nobody waits for what is stuck: this would never return.
+    // Dropping the host must not wait for a stuck child; otherwise this call never returns.
     drop(host);
     drop(held);
 }
@@ -57,7 +57,7 @@ fn what_never_answers_is_given_up() {
 #[ignore = "needs root: mounts a FUSE file system"]
 fn walwise_ends_beside_what_never_answers() {
     let dir = tempfile::tempdir().unwrap();
-    let _held = HeldFuse::mount(dir.path());
+    let _held = HungFuse::mount(dir.path());
     let whole = walwise()
         .args(["check", "--no-probe", "-v", "--format", "json"])
         .output_in_time();
@@ -81,9 +81,9 @@ fn walwise_ends_beside_what_never_answers() {
 #[test]
 #[ignore = "needs root: loop devices"]
 fn devices_say_what_they_hold() {
-    let blank = Loop::new(64);
+    let blank = LoopDevice::new(64);
     let path = Path::new(&blank.device);
-    let found = machine().content(path, ScanDepth::Thorough).unwrap();
+    let found = live_host().scan_device(path, ScanDepth::Thorough).unwrap();
     assert_eq!(
         (found.signatures.len(), found.has_data, found.unread_run),
         (0, false, 0),
@@ -105,22 +105,22 @@ fn devices_say_what_they_hold() {
     for (maker, name) in makers {
         run("wipefs", &["-a", &blank.device]);
         blank.mkfs(maker);
-        let found = machine().content(path, ScanDepth::Thorough).unwrap();
-        // What an earlier one left behind is told beside it.
+        let found = live_host().scan_device(path, ScanDepth::Thorough).unwrap();
+        // The report also mentions the child that an earlier run left behind.
         assert!(
             found.has_data && found.signatures.iter().any(|found| found == name),
             "{found:?}"
         );
     }
     run("wipefs", &["-a", &blank.device]);
-    let wiped = machine().content(path, ScanDepth::Thorough).unwrap();
+    let wiped = live_host().scan_device(path, ScanDepth::Thorough).unwrap();
     assert_eq!(
         (wiped.signatures.as_slice(), wiped.has_data),
         (&["ext backup superblock".to_owned()][..], true)
     );
     assert_eq!(
-        machine()
-            .content(Path::new("/etc/passwd"), ScanDepth::Brief)
+        live_host()
+            .scan_device(Path::new("/etc/passwd"), ScanDepth::Brief)
             .unwrap_err()
             .kind,
         HostErrorKind::Failed
@@ -130,7 +130,7 @@ fn devices_say_what_they_hold() {
 #[test]
 #[ignore = "needs root: to become somebody else"]
 fn without_privileges_a_device_is_denied() {
-    let disk = Loop::new(16);
+    let disk = LoopDevice::new(16);
     let (mut ours, theirs) = UnixStream::pair().unwrap();
     let mut child = Command::new(env!("CARGO_BIN_EXE_walwise"))
         .arg("__ask")
@@ -153,7 +153,7 @@ fn without_privileges_a_device_is_denied() {
 
 #[test]
 fn a_capture_replays_what_the_machine_said() {
-    let host = machine();
+    let host = live_host();
     let recording = RecordingHost::new(&host);
     let questions = [
         Question::Uname,
@@ -167,7 +167,7 @@ fn a_capture_replays_what_the_machine_said() {
         .iter()
         .map(|question| recording.ask(question))
         .collect();
-    let replay = RecordedHost::parse(recording.archive("a test", false).as_bytes()).unwrap();
+    let replay = RecordedHost::parse(recording.render_capture("a test", false).as_bytes()).unwrap();
     assert_eq!(
         questions
             .iter()
@@ -175,11 +175,11 @@ fn a_capture_replays_what_the_machine_said() {
             .collect::<Vec<_>>(),
         said
     );
-    assert_eq!(replay.notes(), Vec::<String>::new());
+    assert_eq!(replay.fact_notes(), Vec::<String>::new());
 }
 
 /// Rule and outcome of every finding that `walwise check` reports for a capture.
-fn outcomes(capture: &str) -> Vec<(String, String)> {
+fn rule_outcomes(capture: &str) -> Vec<(String, String)> {
     let dir = tempfile::tempdir().unwrap();
     let file = dir.path().join("capture.host");
     std::fs::write(&file, capture).unwrap();
@@ -199,17 +199,17 @@ fn outcomes(capture: &str) -> Vec<(String, String)> {
 #[test]
 #[ignore = "needs root: loop devices"]
 fn masking_changes_no_finding() {
-    // Two file systems whose UUIDs stand in many places.
-    let ext4 = loops::ext4(&[], "");
-    let btrfs = loops::btrfs("");
-    let host = machine();
+    // Two file systems whose UUIDs occur in many answers.
+    let ext4 = loops::mount_ext4(&[], "");
+    let btrfs = loops::mount_btrfs("");
+    let host = live_host();
     let recording = RecordingHost::new(&host);
     for target in [&ext4.point, &btrfs.point] {
         let request = collect::Request {
             target: Some(target.clone()),
             ..collect::Request::default()
         };
-        collect::run_all(&recording, &request, &mut |_, _| ());
+        collect::run_all_collectors(&recording, &request, &mut |_, _| ());
     }
     let uuid = run(
         "blkid",
@@ -217,12 +217,12 @@ fn masking_changes_no_finding() {
     )
     .trim()
     .to_owned();
-    let plain = recording.archive("", false);
-    let masked = recording.archive("", true);
+    let plain = recording.render_capture("", false);
+    let masked = recording.render_capture("", true);
     assert!(
         plain.contains(&uuid),
         "the capture does not hold what is to be masked"
     );
     assert!(!masked.contains(&uuid), "{masked}");
-    assert_eq!(outcomes(&masked), outcomes(&plain));
+    assert_eq!(rule_outcomes(&masked), rule_outcomes(&plain));
 }

@@ -1,14 +1,14 @@
-//! A secret in every place where people keep them, each another word: no output of walwise contains
-//! one.
+//! Secrets in every place where people store them, a different word for each place: no output of
+//! walwise contains one.
 
 mod planted;
 
-use super::support::loops::ext4;
+use super::support::loops::mount_ext4;
 use super::support::mariadb::Mariadb;
 use super::support::postgres::Cluster;
 use super::support::{stderr, stdout};
 use crate::support::deadline::CommandInTime as _;
-use planted::{Covered, Secrets, none_found};
+use planted::{HostWithSecrets, PlantedSecrets, assert_no_secret_leaks};
 
 const PG_CONF: &str = "\
 primary_conninfo = 'host=x password={primary_conninfo}' # {comment behind a setting}
@@ -24,62 +24,65 @@ include 'more.conf'
 #[test]
 #[ignore = "needs root: loop devices, a mount namespace and PostgreSQL 15"]
 fn no_output_holds_a_secret_of_a_postgres() {
-    let secrets = Secrets::default();
-    let disk = ext4(&[], "");
-    let mut cluster = Cluster::beneath(&disk.point, &disk.point);
-    cluster.append("postgresql.conf", &secrets.in_text(PG_CONF));
+    let secrets = PlantedSecrets::default();
+    let disk = mount_ext4(&[], "");
+    let mut cluster = Cluster::new_below(&disk.point, &disk.point);
+    cluster.append_to_file("postgresql.conf", &secrets.fill_secrets(PG_CONF));
     let more = "archive_command = 'true {included archive_command}'\nwal_sync_method = fsync # {comment}\n";
-    cluster.append("more.conf", &secrets.in_text(more));
-    cluster.append(
+    cluster.append_to_file("more.conf", &secrets.fill_secrets(more));
+    cluster.append_to_file(
         "postgresql.auto.conf",
-        &secrets.in_text("primary_conninfo = 'password={auto.conf}'\n"),
+        &secrets.fill_secrets("primary_conninfo = 'password={auto.conf}'\n"),
     );
-    cluster.append(".pgpass", &secrets.in_text("*:*:*:*:{.pgpass}\n"));
-    cluster.append(
+    cluster.append_to_file(".pgpass", &secrets.fill_secrets("*:*:*:*:{.pgpass}\n"));
+    cluster.append_to_file(
         "pg_hba.conf",
-        &secrets.in_text("# ldapbindpasswd={pg_hba.conf}\n"),
+        &secrets.fill_secrets("# ldapbindpasswd={pg_hba.conf}\n"),
     );
     cluster.environment = vec![
-        ("PGPASSWORD".to_owned(), secrets.at("server's environment")),
+        (
+            "PGPASSWORD".to_owned(),
+            secrets.secret_for("server's environment"),
+        ),
         (
             "https_proxy".to_owned(),
-            secrets.in_text("http://user:{proxy}@files:3128/"),
+            secrets.fill_secrets("http://user:{proxy}@files:3128/"),
         ),
         (
             "LD_LIBRARY_PATH".to_owned(),
-            secrets.in_text("/{variable with a path}"),
+            secrets.fill_secrets("/{variable with a path}"),
         ),
     ];
-    cluster.arguments = secrets.in_text(
+    cluster.arguments = secrets.fill_secrets(
         "-c primary_conninfo=password={argument} --my.own={long argument} -c my.more={short argument}",
     );
     cluster.start();
-    // No server of these days starts with it.
-    cluster.append(
+    // No current server starts with these lines.
+    cluster.append_to_file(
         "recovery.conf",
-        &secrets.in_text("primary_conninfo = 'password={recovery.conf}'\n"),
+        &secrets.fill_secrets("primary_conninfo = 'password={recovery.conf}'\n"),
     );
     assert!(
         cluster
             .sql("show primary_conninfo")
-            .contains(&secrets.at("argument"))
+            .contains(&secrets.secret_for("argument"))
     );
 
-    // As a superuser its owner is told every setting.
+    // The owner of the cluster is a superuser and can read every setting.
     for arguments in [&["capture", "--no-mask"][..], &["facts", "--target"]] {
         let output = cluster
-            .walwise()
+            .walwise_as_owner()
             .args(arguments)
             .arg(&cluster.data)
             .output_in_time();
         let said = stdout(&output) + &stderr(&output);
         assert!(said.contains("wal_sync_method"), "{said}");
-        assert_eq!(secrets.found_in(&said), []);
+        assert_eq!(secrets.leaked_places(&said), []);
     }
 
-    let covered = Covered::new(&secrets, (&disk.disk.device, disk.path()));
+    let covered = HostWithSecrets::new(&secrets, (&disk.disk.device, disk.path()));
     assert!(secrets.count() >= 25, "{}", secrets.count());
-    let capture = none_found(&secrets, &covered, &cluster.data);
+    let capture = assert_no_secret_leaks(&secrets, &covered, &cluster.data);
     for planted in [
         "/srv/six",
         "/srv/unit",
@@ -103,8 +106,9 @@ fn no_output_holds_a_secret_of_a_postgres() {
         &["check", "--no-probe", "--format", "json"],
         &["facts", "--target"],
     ] {
-        let said = covered.walwise(&[arguments, &[covered.remote().to_str().unwrap()]].concat());
-        assert_eq!(secrets.found_in(&said), [], "{arguments:?}");
+        let said = covered
+            .walwise(&[arguments, &[covered.remote_mount_path().to_str().unwrap()]].concat());
+        assert_eq!(secrets.leaked_places(&said), [], "{arguments:?}");
     }
 }
 
@@ -129,45 +133,45 @@ password = '{backup password}'
 #[test]
 #[ignore = "needs root: loop devices, a mount namespace and MariaDB 10.11"]
 fn no_output_holds_a_secret_of_a_mariadb() {
-    let secrets = Secrets::default();
-    let disk = ext4(&[], "");
-    let mut server = Mariadb::beneath(&disk.point, &secrets.in_text(STORAGE_CNF));
-    server.write(
+    let secrets = PlantedSecrets::default();
+    let disk = mount_ext4(&[], "");
+    let mut server = Mariadb::new_below(&disk.point, &secrets.fill_secrets(STORAGE_CNF));
+    server.write_option_file(
         "conf.d/client.cnf",
-        &secrets.in_text("[client]\nuser = root\npassword={included password}\n"),
+        &secrets.fill_secrets("[client]\nuser = root\npassword={included password}\n"),
     );
-    server.write(".mylogin.cnf", &secrets.at("mylogin"));
+    server.write_option_file(".mylogin.cnf", &secrets.secret_for("mylogin"));
     let persisted = r#"{"Version":1,"mysql_server":{"sync_binlog":{"Value":"1"},"admin_password":{"Value":"SECRET"}}}"#;
     let place = server.data.join("mysqld-auto.cnf");
     std::fs::write(
         place,
-        persisted.replace("SECRET", &secrets.at("persisted password")),
+        persisted.replace("SECRET", &secrets.secret_for("persisted password")),
     )
     .unwrap();
     server.environment = vec![
-        ("MYSQL_PWD".to_owned(), secrets.at("MYSQL_PWD")),
+        ("MYSQL_PWD".to_owned(), secrets.secret_for("MYSQL_PWD")),
         (
             "http_proxy".to_owned(),
-            secrets.in_text("http://user:{proxy}@files:3128/"),
+            secrets.fill_secrets("http://user:{proxy}@files:3128/"),
         ),
     ];
     server.arguments = [
         "--loose-hashicorp-key={argument}",
         "--loose-password={password argument}",
     ]
-    .map(|argument| secrets.in_text(argument))
+    .map(|argument| secrets.fill_secrets(argument))
     .to_vec();
     server.start();
     assert!(
         server
             .sql("SELECT @@init_connect")
             .unwrap()
-            .contains(&secrets.at("init_connect"))
+            .contains(&secrets.secret_for("init_connect"))
     );
 
-    let covered = Covered::new(&secrets, (&disk.disk.device, disk.path()));
+    let covered = HostWithSecrets::new(&secrets, (&disk.disk.device, disk.path()));
     assert!(secrets.count() >= 25, "{}", secrets.count());
-    let capture = none_found(&secrets, &covered, &server.data);
+    let capture = assert_no_secret_leaks(&secrets, &covered, &server.data);
     for planted in [
         "client.cnf",
         "storage.cnf",

@@ -1,5 +1,5 @@
-//! `walwise check` beside a real PostgreSQL server with its data on ext4 and its WAL on XFS: its
-//! findings, measurements and advice, which the server accepts.
+//! `walwise check` with a real PostgreSQL server with data on ext4 and WAL on XFS: findings,
+//! measurements, and advice that the server accepts.
 
 use std::path::Path;
 use std::process::Command;
@@ -11,28 +11,30 @@ use walwise_judge::rules::{Change, RuleSet};
 use walwise_model::facts::catalog::postgres::WalSyncMethod;
 use walwise_model::facts::catalog::{postgres, probe};
 use walwise_model::facts::{Choice, FactSet, Source, Subject};
-use walwise_report::{Report, conf, text};
+use walwise_report::{Report, server_conf, text};
 use walwise_sys::host::LiveHost;
 
-use super::support::loops::{Mounted, ext4, xfs};
+use super::support::loops::{Mounted, mount_ext4, mount_xfs};
 use super::support::postgres::Cluster;
-use super::support::{fact, outcome, scratch_free, stderr, stdout, verdict, walwise};
+use super::support::{
+    fact, has_no_scratch_directory, rule_outcome, stderr, stdout, verdict, walwise,
+};
 use crate::support::deadline::CommandInTime as _;
 
 const METHODS: [&str; 4] = ["fdatasync", "open_datasync", "fsync", "open_sync"];
 
-/// A cluster across two file systems, which outlive it.
-struct Machine {
+/// A cluster on two file systems, which outlive the cluster.
+struct ClusterOnTwoMounts {
     cluster: Cluster,
     data: Mounted,
     wal: Mounted,
 }
 
-impl Machine {
+impl ClusterOnTwoMounts {
     fn new() -> Self {
-        let (data, wal) = (ext4(&[], ""), xfs(""));
+        let (data, wal) = (mount_ext4(&[], ""), mount_xfs(""));
         Self {
-            cluster: Cluster::beneath(&data.point, &wal.point),
+            cluster: Cluster::new_below(&data.point, &wal.point),
             data,
             wal,
         }
@@ -46,8 +48,8 @@ impl Machine {
         Subject::target(self.cluster.path("wal"))
     }
 
-    /// A look at the data directory, with nothing measured.
-    fn look(&self) -> Session {
+    /// A session for the data directory, without a measurement.
+    fn collect_session(&self) -> Session {
         let host = LiveHost::with_program(env!("CARGO_BIN_EXE_walwise").into());
         let request = Request {
             target: Some(self.cluster.data.clone()),
@@ -59,8 +61,8 @@ impl Machine {
     }
 }
 
-/// Records a measurement that advises a change.
-fn advise(facts: &mut FactSet, target: &Subject, method: &str) {
+/// Adds facts of a measurement that favours another method.
+fn insert_measurement_for(facts: &mut FactSet, target: &Subject, method: &str) {
     let source = || Source::Probe {
         id: "commit".to_owned(),
     };
@@ -81,7 +83,7 @@ fn advise(facts: &mut FactSet, target: &Subject, method: &str) {
     facts.insert_known(target, &probe::IMPLAUSIBLE, false, source());
 }
 
-fn strings<'r>(rows: &'r Value, name: &str) -> Vec<&'r str> {
+fn string_column<'r>(rows: &'r Value, name: &str) -> Vec<&'r str> {
     rows.as_array()
         .unwrap()
         .iter()
@@ -92,12 +94,12 @@ fn strings<'r>(rows: &'r Value, name: &str) -> Vec<&'r str> {
 #[test]
 #[ignore = "needs root: loop devices and PostgreSQL 15"]
 fn the_data_directory_of_a_server_leads_to_its_wal_which_is_measured() {
-    let machine = Machine::new();
+    let machine = ClusterOnTwoMounts::new();
     let cluster = &machine.cluster;
-    cluster.append("postgresql.conf", "include 'storage.conf'\n");
-    cluster.append("storage.conf", "wal_sync_method = 'open_datasync'\n");
+    cluster.append_to_file("postgresql.conf", "include 'storage.conf'\n");
+    cluster.append_to_file("storage.conf", "wal_sync_method = 'open_datasync'\n");
     cluster.start();
-    for mut command in [walwise(), cluster.walwise()] {
+    for mut command in [walwise(), cluster.walwise_as_owner()] {
         command.arg("check").arg(&cluster.data).args([
             "--probe-seconds",
             "3",
@@ -146,7 +148,7 @@ fn the_data_directory_of_a_server_leads_to_its_wal_which_is_measured() {
 
         let probes = report["probes"].as_array().unwrap();
         assert_eq!(
-            strings(&report["probes"], "target"),
+            string_column(&report["probes"], "target"),
             [format!("target {wal}")],
             "{}",
             report["warnings"]
@@ -161,21 +163,24 @@ fn the_data_directory_of_a_server_leads_to_its_wal_which_is_measured() {
             fact(&report, &format!("target {wal}"), "probe.directory").unwrap(),
             measured
         );
-        let of_server = |rule: &str| outcome(&report, rule, &machine.subject());
+        let of_server = |rule: &str| rule_outcome(&report, rule, &machine.subject());
         assert_eq!(of_server("pg.fsync-off"), Some("applies"));
-        // Whether the methods differ is the disk's business; that the rules about the server see
-        // the probe is ours.
+        // Which method wins depends on the disk; the rules about the server must use the
+        // measurement.
         assert!(
             of_server("pg.sync-method-measured") != Some("undecided"),
             "{}",
             report["findings"]
         );
-        assert!(scratch_free(&machine.wal.point) && scratch_free(&machine.data.point));
+        assert!(
+            has_no_scratch_directory(&machine.wal.point)
+                && has_no_scratch_directory(&machine.data.point)
+        );
     }
 }
 
-/// The file operations in the output of strace(1): opened for writing, created, removed, renamed.
-fn changes(trace: &str) -> Vec<&str> {
+/// File operations in strace(1) output: opens for writing, creations, removals, renames.
+fn file_changes_in_trace(trace: &str) -> Vec<&str> {
     let opened = |line: &str| {
         line.contains("O_WRONLY") || line.contains("O_RDWR") || line.contains("O_CREAT")
     };
@@ -189,16 +194,16 @@ fn changes(trace: &str) -> Vec<&str> {
 #[test]
 #[ignore = "needs root: loop devices, strace and PostgreSQL 15"]
 fn a_method_that_costs_more_is_advised_against_and_nothing_is_written_inside_the_database() {
-    let machine = Machine::new();
+    let machine = ClusterOnTwoMounts::new();
     let cluster = &machine.cluster;
-    cluster.append(
+    cluster.append_to_file(
         "postgresql.conf",
         "wal_sync_method = fsync\ninclude 'advised.conf'\n",
     );
-    cluster.append("advised.conf", "");
+    cluster.append_to_file("advised.conf", "");
     cluster.start();
-    let trace = cluster.own().join("trace");
-    // fsync takes a tenth of a second here, whatever the disk does.
+    let trace = cluster.own_directory().join("trace");
+    // strace delays fsync by 0.1 s, so that the result does not depend on the disk.
     let check = |seconds: &str| {
         let output = Command::new("strace")
             .args(["-f", "-qq", "-y", "-e", "inject=fsync:delay_exit=100000", "-o"])
@@ -216,7 +221,7 @@ fn a_method_that_costs_more_is_advised_against_and_nothing_is_written_inside_the
             .find(|line| line.starts_with("wal_sync_method = "))
             .map(str::to_owned)
     };
-    // A machine with other work has few rounds in the first of these times.
+    // A busy host completes few rounds in the first of these durations.
     let mut advised = String::new();
     for seconds in ["8", "30", "90"] {
         advised = check(seconds);
@@ -225,8 +230,8 @@ fn a_method_that_costs_more_is_advised_against_and_nothing_is_written_inside_the
         }
     }
     let line = line_of(&advised).unwrap_or_else(|| panic!("{advised}"));
-    cluster.append("advised.conf", &advised);
-    let accepted = cluster.program(
+    cluster.append_to_file("advised.conf", &advised);
+    let accepted = cluster.run_server_program(
         "postgres",
         &["-D", &cluster.path("data"), "-C", "wal_sync_method"],
     );
@@ -236,7 +241,7 @@ fn a_method_that_costs_more_is_advised_against_and_nothing_is_written_inside_the
     );
 
     let trace = String::from_utf8_lossy(&std::fs::read(&trace).unwrap()).into_owned();
-    let changes = changes(&trace);
+    let changes = file_changes_in_trace(&trace);
     assert!(
         changes
             .iter()
@@ -255,10 +260,10 @@ fn a_method_that_costs_more_is_advised_against_and_nothing_is_written_inside_the
 #[test]
 #[ignore = "needs root: loop devices and PostgreSQL 15"]
 fn a_server_runs_with_every_method_as_it_was_advised() {
-    let machine = Machine::new();
+    let machine = ClusterOnTwoMounts::new();
     let cluster = &machine.cluster;
-    cluster.append("postgresql.conf", "include 'advised.conf'\n");
-    cluster.append("advised.conf", "");
+    cluster.append_to_file("postgresql.conf", "include 'advised.conf'\n");
+    cluster.append_to_file("advised.conf", "");
     let subject = Subject::cluster(cluster.path("data"));
     for (before, method) in METHODS
         .iter()
@@ -271,16 +276,16 @@ fn a_server_runs_with_every_method_as_it_was_advised() {
             format!("wal_sync_method = {before}\n"),
         )
         .unwrap();
-        let mut session = machine.look();
+        let mut session = machine.collect_session();
         assert_eq!(
             session.facts.value(&subject, &postgres::WAL_SYNC_METHOD),
             WalSyncMethod::from_word(before)
         );
-        advise(&mut session.facts, &machine.wal_target(), method);
+        insert_measurement_for(&mut session.facts, &machine.wal_target(), method);
         let report = session.report();
-        side_by_side(&report, before, method, &cluster.path("data"));
+        assert_value_beside_advice(&report, before, method, &cluster.path("data"));
 
-        let lines = conf::render(&report);
+        let lines = server_conf::render(&report);
         assert!(
             lines.contains(&format!("\nwal_sync_method = {method} ")),
             "{lines}"
@@ -288,12 +293,12 @@ fn a_server_runs_with_every_method_as_it_was_advised() {
         std::fs::write(cluster.data.join("advised.conf"), &lines).unwrap();
         let data = cluster.path("data");
         assert_eq!(
-            cluster.program("postgres", &["-D", &data, "-C", "wal_sync_method"]),
+            cluster.run_server_program("postgres", &["-D", &data, "-C", "wal_sync_method"]),
             **method
         );
         cluster.start();
         assert_eq!(cluster.sql("SHOW wal_sync_method"), **method);
-        let (facts, _) = machine.look().conclusions();
+        let (facts, _) = machine.collect_session().conclusions();
         assert_eq!(
             facts.value(&subject, &postgres::WAL_SYNC_METHOD),
             WalSyncMethod::from_word(method)
@@ -302,8 +307,8 @@ fn a_server_runs_with_every_method_as_it_was_advised() {
     }
 }
 
-/// The value in force, with its source, stands beside the advised one.
-fn side_by_side(report: &Report, before: &str, method: &str, data: &str) {
+/// Checks that the report shows the value in force, with its source, beside the advised value.
+fn assert_value_beside_advice(report: &Report, before: &str, method: &str, data: &str) {
     let step = report
         .plans
         .iter()

@@ -1,9 +1,8 @@
-//! The table of servers' settings and all advice of rules, compared with real servers. The table
-//! must agree with the installed release about itself. The release must run with every value that
-//! can be advised.
+//! Compares the table of server settings, and all advice for them, with real servers. The table
+//! must agree with the installed release, and the release must run with every value that can be
+//! advised.
 //!
-//! Everything is derived from the rules and the table, so that a new rule or row is tested
-//! automatically.
+//! Cases are derived from rules and table, so that new rules and rows are tested automatically.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::os::unix::fs::PermissionsExt;
@@ -12,7 +11,7 @@ use std::path::Path;
 use walwise::session::Session;
 use walwise_collect::Request;
 use walwise_judge::compat::{
-    ChangedBy, Effect, ServerSetting, check_advice, postgres_value, server_settings,
+    ChangedBy, Effect, ServerSetting, check_advice, postgres_assignment_support, server_settings,
 };
 use walwise_judge::rules::RuleSet;
 use walwise_model::facts::ServerKind;
@@ -20,14 +19,14 @@ use walwise_model::facts::{FactSet, Subject, catalog};
 use walwise_model::version::Version;
 use walwise_sys::host::LiveHost;
 
-use super::support::advised::{self, as_value};
+use super::support::advised::{self, parse_advised_value};
 use super::support::mariadb::Mariadb;
 use super::support::postgres::Cluster;
 use super::support::stderr;
 use crate::support::deadline::CommandInTime as _;
 
-/// The facts of a server's data directory, with programs its full release too.
-fn look(data: &Path, without_programs: bool) -> FactSet {
+/// Facts of a server's data directory; with programs, also the exact release.
+fn collect_server_facts(data: &Path, without_programs: bool) -> FactSet {
     let host = LiveHost::with_program(env!("CARGO_BIN_EXE_walwise").into());
     let request = Request {
         target: Some(data.to_owned()),
@@ -40,8 +39,8 @@ fn look(data: &Path, without_programs: bool) -> FactSet {
         .0
 }
 
-/// Every setting that the table knows of some release.
-fn names(of: ServerKind, releases: &[&str]) -> BTreeSet<&'static str> {
+/// Settings in the table that any of these releases has.
+fn table_setting_names(of: ServerKind, releases: &[&str]) -> BTreeSet<&'static str> {
     let known = |release: &&str| server_settings(of, &Version::parse(release).unwrap());
     releases
         .iter()
@@ -50,36 +49,39 @@ fn names(of: ServerKind, releases: &[&str]) -> BTreeSet<&'static str> {
         .collect()
 }
 
-/// The facts of an unconfigured cluster equal the table's values for its release.
+/// Uses an unconfigured cluster, whose values are the defaults of its release.
 #[test]
 fn defaults_that_are_read_are_those_of_the_table() {
     for major in 12..=19 {
         let directory = tempfile::tempdir().unwrap();
         let data = directory.path().canonicalize().unwrap();
-        // What belongs to root is looked at as nobody.
+        // Root's files are read as user nobody.
         std::fs::set_permissions(&data, std::fs::Permissions::from_mode(0o755)).unwrap();
         std::fs::create_dir(data.join("global")).unwrap();
         std::fs::write(data.join("PG_VERSION"), format!("{major}\n")).unwrap();
         std::fs::write(data.join("postgresql.conf"), "").unwrap();
-        let (facts, subject) = (look(&data, true), Subject::cluster(data.to_str().unwrap()));
+        let (facts, subject) = (
+            collect_server_facts(&data, true),
+            Subject::cluster(data.to_str().unwrap()),
+        );
         let mut compared = 0;
         for setting in server_settings(
             ServerKind::Postgres,
             &Version::parse(&major.to_string()).unwrap(),
         ) {
-            let info = catalog::find(&format!("pg.{}", setting.name));
+            let info = catalog::find_by_name(&format!("pg.{}", setting.name));
             let Some((info, default)) = info.zip(setting.default) else {
                 continue;
             };
-            // What a cluster was made with is no default of its server, and what it works out is
-            // not known before.
+            // A value chosen by initdb is not a default of the server, and a computed default is
+            // unknown before the start.
             if setting.changed_by == ChangedBy::Initdb || default == "-1" {
                 continue;
             }
             let read = facts.reading(&subject, info.id);
             assert_eq!(
                 read.value(),
-                Some(&as_value(info.kind, default)),
+                Some(&parse_advised_value(info.kind, default)),
                 "{} of {major}: {read:?}",
                 info.name
             );
@@ -89,13 +91,13 @@ fn defaults_that_are_read_are_those_of_the_table() {
     }
 }
 
-/// A value as a line of postgresql.conf has it.
-fn line(name: &str, value: &str) -> String {
+/// A value in the syntax of postgresql.conf.
+fn config_line(name: &str, value: &str) -> String {
     format!("{name} = '{value}'\n")
 }
 
-/// PostgreSQL's description of one of its settings.
-struct Row {
+/// A row of pg_settings.
+struct PgSetting {
     context: String,
     setting: String,
     boot: String,
@@ -104,7 +106,7 @@ struct Row {
     words: Vec<String>,
 }
 
-fn rows(cluster: &Cluster) -> BTreeMap<String, Row> {
+fn read_pg_settings(cluster: &Cluster) -> BTreeMap<String, PgSetting> {
     let answer = cluster.sql(
         "SELECT name, context, setting, boot_val, min_val, max_val, array_to_string(enumvals, ',') FROM pg_settings",
     );
@@ -119,7 +121,7 @@ fn rows(cluster: &Cluster) -> BTreeMap<String, Row> {
             .collect();
         (
             name,
-            Row {
+            PgSetting {
                 context,
                 setting,
                 boot,
@@ -129,7 +131,7 @@ fn rows(cluster: &Cluster) -> BTreeMap<String, Row> {
             },
         )
     };
-    // A value may hold a line break or a bar; none of those that storage decides does.
+    // Other values may contain line breaks or bars; the values of storage settings do not.
     answer
         .lines()
         .filter(|line| line.split('|').count() == 7)
@@ -153,21 +155,21 @@ fn the_table_says_of_this_postgres_what_it_says_of_itself() {
     let cluster = Cluster::new();
     let version = Version::parse(
         &cluster
-            .program("postgres", &["--version"])
+            .run_server_program("postgres", &["--version"])
             .replace("postgres (PostgreSQL) ", ""),
     );
     let version = version.unwrap();
     let known = server_settings(ServerKind::Postgres, &version);
-    // With every default written out the server must come to the same as with nothing written.
+    // With every default written out, the server must have the same values as without any.
     let written = known
         .iter()
         .filter(|setting| setting.changed_by != ChangedBy::Initdb);
     let defaults: String = written
-        .filter_map(|setting| Some(line(setting.name, setting.default?)))
+        .filter_map(|setting| Some(config_line(setting.name, setting.default?)))
         .collect();
-    cluster.append("postgresql.conf", &defaults);
+    cluster.append_to_file("postgresql.conf", &defaults);
     cluster.start();
-    let rows = rows(&cluster);
+    let rows = read_pg_settings(&cluster);
     let mut wrong = Vec::new();
     for ServerSetting {
         name,
@@ -189,9 +191,9 @@ fn the_table_says_of_this_postgres_what_it_says_of_itself() {
                 row.setting, row.boot
             ));
         }
-        // Every word that the server has is one that the table has.
+        // The table must list every value that the server accepts.
         for word in &row.words {
-            let ruling = postgres_value(name, word, &version);
+            let ruling = postgres_assignment_support(name, word, &version);
             let known = ruling.effect == Effect::Ok || !ruling.source.is_empty();
             if !known || ruling.effect == Effect::Refused {
                 wrong.push(format!("{name} = {word}: {ruling:?}"));
@@ -201,7 +203,7 @@ fn the_table_says_of_this_postgres_what_it_says_of_itself() {
             .into_iter()
             .filter(|number| !number.is_empty())
         {
-            if postgres_value(name, number, &version).effect == Effect::Refused
+            if postgres_assignment_support(name, number, &version).effect == Effect::Refused
                 && !number.starts_with('-')
             {
                 wrong.push(format!(
@@ -211,7 +213,8 @@ fn the_table_says_of_this_postgres_what_it_says_of_itself() {
         }
     }
     let here: BTreeSet<&str> = known.iter().map(|setting| setting.name).collect();
-    for name in names(ServerKind::Postgres, &["9.4.21", "12.0", "16.12", "19.0"]).difference(&here)
+    for name in table_setting_names(ServerKind::Postgres, &["9.4.21", "12.0", "16.12", "19.0"])
+        .difference(&here)
     {
         if rows.contains_key(*name) {
             wrong.push(format!("{name} is there"));
@@ -226,18 +229,17 @@ fn the_table_says_of_this_postgres_what_it_says_of_itself() {
 fn a_postgres_runs_with_everything_that_a_rule_can_advise_and_refuses_what_is_held_back() {
     let cluster = Cluster::new();
     let (facts, subject) = (
-        look(&cluster.data, false),
+        collect_server_facts(&cluster.data, false),
         Subject::cluster(cluster.path("data")),
     );
     let rules = RuleSet::builtin();
     let here = server_settings(ServerKind::Postgres, &Version::parse("15.0").unwrap());
-    // The last of several values for a setting is the one that it runs with; the methods have a
-    // test of their own.
+    // The last of several values is the one that takes effect; sync methods have a separate test.
     let mut runs_with: BTreeMap<&str, String> = BTreeMap::new();
     let mut refused = BTreeSet::new();
     for advised in advised::of("pg", &rules) {
         let name = advised.name;
-        // What is chosen when a cluster is made is no line of a configuration file.
+        // A value chosen by initdb cannot be set in a configuration file.
         if here
             .iter()
             .any(|one| one.name == name && one.changed_by == ChangedBy::Initdb)
@@ -245,13 +247,13 @@ fn a_postgres_runs_with_everything_that_a_rule_can_advise_and_refuses_what_is_he
             continue;
         }
         for value in advised.values {
-            // Only a server that runs tells with which libraries it was built.
+            // Only a running server shows the libraries with which it was built.
             if name == "wal_compression" && value == "lz4" {
                 continue;
             }
             let allowed = check_advice(advised.spec.setting, &[&value], &facts, &subject);
             let given = format!("{name}={value}");
-            let mut command = cluster.command("postgres");
+            let mut command = cluster.server_command("postgres");
             let output = command
                 .args(["-D", &cluster.path("data"), "-C", name, "-c", &given])
                 .output_in_time();
@@ -271,13 +273,13 @@ fn a_postgres_runs_with_everything_that_a_rule_can_advise_and_refuses_what_is_he
     }
     let lines: String = runs_with
         .iter()
-        .map(|(name, value)| line(name, value))
+        .map(|(name, value)| config_line(name, value))
         .collect();
-    cluster.append("postgresql.conf", &lines);
+    cluster.append_to_file("postgresql.conf", &lines);
     cluster.start();
     for (name, value) in &runs_with {
         let told = cluster.sql(&format!("SHOW {name}"));
-        // -1 lets the server choose.
+        // -1 makes the server choose.
         assert!(
             told == *value || (value == "-1" && !told.is_empty()),
             "{name}: {told}"
@@ -309,15 +311,15 @@ fn checksums_are_chosen_as_advised_when_a_cluster_is_made() {
         let new = cluster.path(&format!("another{number}"));
         let command = command.replace("DIRECTORY", &new);
         let words: Vec<&str> = command.split_whitespace().collect();
-        cluster.program(words[0], &words[1..]);
-        let shown = cluster.program("pg_controldata", &[&new]);
+        cluster.run_server_program(words[0], &words[1..]);
+        let shown = cluster.run_server_program("pg_controldata", &[&new]);
         let on =
             |line: &str| line.starts_with("Data page checksum version:") && line.ends_with('1');
         assert!(shown.lines().any(on), "{command}: {shown}");
     }
 }
 
-/// Every variable of the server: whether it is read-only, and its default.
+/// Variables of the server: whether each is read-only, and its default.
 fn variables(server: &Mariadb) -> BTreeMap<String, (bool, String)> {
     let answer = server.sql(
         "SELECT LOWER(VARIABLE_NAME), READ_ONLY, COALESCE(DEFAULT_VALUE, '') FROM information_schema.SYSTEM_VARIABLES",
@@ -334,9 +336,9 @@ fn variables(server: &Mariadb) -> BTreeMap<String, (bool, String)> {
 fn a_mariadb_runs_with_everything_that_a_rule_can_advise_and_is_as_the_table_says() {
     let directory = tempfile::tempdir().unwrap();
     super::support::run("chmod", &["755", directory.path().to_str().unwrap()]);
-    let mut server = Mariadb::beneath(directory.path(), "");
+    let mut server = Mariadb::new_below(directory.path(), "");
     let (facts, subject) = (
-        look(&server.data, false),
+        collect_server_facts(&server.data, false),
         Subject::cluster(server.data.to_str().unwrap()),
     );
     let rules = RuleSet::builtin();
@@ -345,7 +347,7 @@ fn a_mariadb_runs_with_everything_that_a_rule_can_advise_and_is_as_the_table_say
         for value in advised.values {
             if check_advice(advised.spec.setting, &[&value], &facts, &subject).is_ok() {
                 assert!(
-                    Mariadb::takes(&format!("--{}={value}", advised.name)),
+                    Mariadb::accepts_option(&format!("--{}={value}", advised.name)),
                     "{} = {value}",
                     advised.name
                 );
@@ -354,14 +356,14 @@ fn a_mariadb_runs_with_everything_that_a_rule_can_advise_and_is_as_the_table_say
         }
     }
     assert!(
-        !Mariadb::takes("--innodb_flush_method=sideways")
-            && !Mariadb::takes("--innodb_use_fdatasync=on")
+        !Mariadb::accepts_option("--innodb_flush_method=sideways")
+            && !Mariadb::accepts_option("--innodb_use_fdatasync=on")
     );
     let lines: Vec<String> = runs_with
         .iter()
         .map(|(name, value)| format!("{name} = {value}"))
         .collect();
-    server.write(
+    server.write_option_file(
         "conf.d/storage.cnf",
         &format!("[mariadb]\n{}\n", lines.join("\n")),
     );
@@ -405,7 +407,7 @@ fn a_mariadb_runs_with_everything_that_a_rule_can_advise_and_is_as_the_table_say
         }
     }
     let here: BTreeSet<&str> = known.iter().map(|setting| setting.name).collect();
-    for name in names(ServerKind::Mariadb, &["10.5.9", "12.3.0"]).difference(&here) {
+    for name in table_setting_names(ServerKind::Mariadb, &["10.5.9", "12.3.0"]).difference(&here) {
         if variables.contains_key(*name) {
             wrong.push(format!("{name} is there"));
         }

@@ -1,5 +1,5 @@
-//! Situations that a database administrator meets (`tests/situations.toml`), each a recorded host
-//! with the answer of an expert. What walwise says of each is compared with that answer.
+//! Compares walwise's answers for typical situations of database administrators
+//! (`tests/situations.toml`), each a recorded host, with an expert's answers.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::Path;
@@ -15,7 +15,7 @@ const TEXT: &str = include_str!("../situations.toml");
 
 static TABLE: LazyLock<Table> = LazyLock::new(|| toml::from_str(TEXT).unwrap());
 
-/// They are numbered from 1 without a gap.
+/// Situations are numbered from 1 without a gap.
 const SITUATIONS: usize = 20;
 
 #[derive(Deserialize)]
@@ -47,10 +47,10 @@ struct Situation {
     open: BTreeSet<String>,
     upgrade: Option<Upgrade>,
     #[serde(default)]
-    later: Vec<Later>,
+    later: Vec<FutureStatement>,
 }
 
-/// What `walwise upgrade` says of a move to another release.
+/// Expected result of `walwise upgrade` to another release.
 #[derive(Deserialize)]
 #[serde(deny_unknown_fields)]
 struct Upgrade {
@@ -58,69 +58,71 @@ struct Upgrade {
     fails: BTreeMap<String, String>,
 }
 
-/// What an expert says, too, and walwise does not yet.
+/// A statement of the expert that walwise does not make yet.
 #[derive(Deserialize)]
 #[serde(deny_unknown_fields)]
-struct Later {
+struct FutureStatement {
     what: String,
-    /// The rule that will say it, where it is named already.
+    /// The id of the future rule, if chosen already.
     rule: Option<String>,
 }
 
-/// What walwise says of a target.
-struct Answer {
+struct WalwiseAnswer {
     verdict: String,
     sentences: String,
-    /// Rules that apply, with the level.
+    /// Applying rules, with their levels.
     applies: BTreeMap<String, String>,
-    /// Critical rules and warnings that a fact would decide, and not a measurement.
+    /// Critical rules and warnings that lack a fact other than a measurement.
     open: BTreeSet<String>,
     change: BTreeSet<String>,
     keep: BTreeSet<String>,
 }
 
-fn text(value: &Value) -> String {
+fn as_text(value: &Value) -> String {
     value.as_str().unwrap_or_default().to_owned()
 }
 
-fn list(value: &Value) -> &[Value] {
+fn as_list(value: &Value) -> &[Value] {
     value.as_array().map_or(&[], Vec::as_slice)
 }
 
-/// Whether a fact other than a measurement would decide an open finding. Below a layer that hides
-/// the disks there is none.
+/// True if a fact other than a measurement would decide the finding. Below a layer that hides the
+/// disks, no fact can decide a finding.
 fn waits_for_a_fact(finding: &Value) -> bool {
-    let needs = list(&finding["outcome"]["needs"]).iter().flat_map(list);
-    let facts: Vec<String> = needs.map(|need| text(&need["fact"])).collect();
+    let needs = as_list(&finding["outcome"]["needs"])
+        .iter()
+        .flat_map(as_list);
+    let facts: Vec<String> = needs.map(|need| as_text(&need["fact"])).collect();
     !facts.is_empty() && facts.iter().all(|fact| !fact.starts_with("probe."))
 }
 
-impl Answer {
+impl WalwiseAnswer {
     fn of(situation: &Situation) -> Self {
         let path = host(situation);
         let (_, report) = check_json(&[&situation.target, "--host", &path]);
         let subject = format!("target {}", situation.target);
-        let found = list(&report["verdicts"])
+        let found = as_list(&report["verdicts"])
             .iter()
             .find(|verdict| verdict["target"] == subject.as_str());
         let verdict =
             found.unwrap_or_else(|| panic!("{}: no verdict on {subject}", situation.name));
-        let sentences = ["sentence", "host_loss", "limits"].map(|part| text(&verdict[part]));
+        let sentences = ["sentence", "host_loss", "limits"].map(|part| as_text(&verdict[part]));
         let sentences: Vec<String> = sentences
             .into_iter()
             .filter(|one| !one.is_empty())
             .collect();
-        let rule = |finding: &Value| text(&finding["rule"]);
-        let heavy =
-            |finding: &&Value| ["critical", "warning"].contains(&text(&finding["level"]).as_str());
-        let steps = list(&report["plans"])
+        let rule = |finding: &Value| as_text(&finding["rule"]);
+        let heavy = |finding: &&Value| {
+            ["critical", "warning"].contains(&as_text(&finding["level"]).as_str())
+        };
+        let steps = as_list(&report["plans"])
             .iter()
-            .flat_map(|plan| list(&plan["steps"]));
+            .flat_map(|plan| as_list(&plan["steps"]));
         let settings = |keep: bool| {
             let steps = steps
                 .clone()
                 .filter(|step| (step["level"] == "keep") == keep);
-            // Every report says of these that they stay; an expert need not.
+            // Every report keeps these settings, so the expert need not list them.
             let always = |step: &&Value| {
                 [
                     "pg.sync-method-in-force",
@@ -131,16 +133,18 @@ impl Answer {
                 .any(|rule| step["rules"] == serde_json::json!([rule]))
             };
             let steps = steps.filter(|step| !always(step));
-            steps.map(|step| text(&step["advice"]["setting"])).collect()
+            steps
+                .map(|step| as_text(&step["advice"]["setting"]))
+                .collect()
         };
         Self {
-            verdict: text(&verdict["standing"]),
+            verdict: as_text(&verdict["standing"]),
             sentences: sentences.join(" "),
             applies: findings(&report)
                 .filter(|finding| finding["outcome"]["outcome"] == "applies")
-                .map(|finding| (rule(finding), text(&finding["level"])))
+                .map(|finding| (rule(finding), as_text(&finding["level"])))
                 .collect(),
-            open: list(&report["undecided"])
+            open: as_list(&report["undecided"])
                 .iter()
                 .filter(heavy)
                 .filter(|finding| waits_for_a_fact(finding))
@@ -151,7 +155,7 @@ impl Answer {
         }
     }
 
-    /// Where it differs from what the expert demands.
+    /// Differences from the expert's answer.
     fn differences(&self, situation: &Situation) -> Vec<String> {
         let Situation {
             verdict,
@@ -203,7 +207,7 @@ impl Answer {
                 ));
             }
         }
-        for Later { what, rule } in later {
+        for FutureStatement { what, rule } in later {
             if rule
                 .as_ref()
                 .is_some_and(|rule| self.applies.contains_key(rule))
@@ -217,8 +221,8 @@ impl Answer {
     }
 }
 
-/// The target of a recorded host that is one of the situations.
-pub fn target_of(host: &str) -> Option<&'static str> {
+/// The target, if the recorded host belongs to a situation.
+pub fn recorded_target(host: &str) -> Option<&'static str> {
     TABLE
         .situation
         .iter()
@@ -233,8 +237,8 @@ fn host(situation: &Situation) -> String {
     path.with_extension("host").to_str().unwrap().to_owned()
 }
 
-/// What fails after a move to another release, by name with the reason.
-fn failures(situation: &Situation, to: &str) -> BTreeMap<String, String> {
+/// Failures after the move to another release, by name with the reason.
+fn upgrade_failures(situation: &Situation, to: &str) -> BTreeMap<String, String> {
     let output = walwise()
         .args([
             "upgrade",
@@ -248,17 +252,19 @@ fn failures(situation: &Situation, to: &str) -> BTreeMap<String, String> {
         .output_in_time();
     let report: Value =
         serde_json::from_slice(&output.stdout).unwrap_or_else(|_| panic!("{}", stderr(&output)));
-    let fails = list(&report["upgrade"]["needs"])
+    let fails = as_list(&report["upgrade"]["needs"])
         .iter()
         .filter(|need| need["answer"] != "works");
     let why = |need: &Value| {
-        list(&need["why"])
+        as_list(&need["why"])
             .iter()
-            .map(text)
+            .map(as_text)
             .collect::<Vec<_>>()
             .join("; ")
     };
-    fails.map(|need| (text(&need["name"]), why(need))).collect()
+    fails
+        .map(|need| (as_text(&need["name"]), why(need)))
+        .collect()
 }
 
 #[test]
@@ -271,10 +277,10 @@ fn every_situation_is_answered_as_an_expert_answers_it() {
     assert_eq!(numbers, (1..=SITUATIONS).collect::<Vec<_>>());
     let mut wrong = Vec::new();
     for situation in &TABLE.situation {
-        let answer = Answer::of(situation);
+        let answer = WalwiseAnswer::of(situation);
         let mut differs = answer.differences(situation);
         if let Some(Upgrade { to, fails }) = &situation.upgrade {
-            let is = failures(situation, to);
+            let is = upgrade_failures(situation, to);
             let as_said = fails.len() == is.len()
                 && fails
                     .iter()

@@ -1,31 +1,31 @@
-//! The storage collectors on this machine: compared with lsblk and findmnt, and on file systems
-//! made for the purpose.
+//! Storage collectors on the live host: compared with lsblk and findmnt, and on file systems made
+//! for the tests.
 
 use std::collections::BTreeSet;
 
-use walwise_collect::{Request, run_all};
-use walwise_model::facts::catalog::device::{self, Content};
+use walwise_collect::{Request, run_all_collectors};
+use walwise_model::facts::catalog::device::{self, ContentState};
 use walwise_model::facts::catalog::mount;
 use walwise_model::facts::{FactSet, Reading, Scope, Subject, UnknownReason};
 use walwise_sys::host::LiveHost;
 
-use crate::support::loops::{self, Loop, Mounted};
+use crate::support::loops::{self, LoopDevice, Mounted};
 use crate::support::run;
 
-fn collect() -> FactSet {
+fn collect_live_facts() -> FactSet {
     let host = LiveHost::with_program(env!("CARGO_BIN_EXE_walwise").into());
-    run_all(&host, &Request::default(), &mut |_, _| {})
+    run_all_collectors(&host, &Request::default(), &mut |_, _| {})
 }
 
-fn on(mounted: &Mounted) -> Subject {
+fn mount_subject(mounted: &Mounted) -> Subject {
     Subject::mount(mounted.path())
 }
 
 #[test]
 #[ignore = "needs root: loop devices"]
 fn lsblk_and_findmnt_see_the_same() {
-    let one_more = loops::ext4(&[], "");
-    let facts = collect();
+    let one_more = loops::mount_ext4(&[], "");
+    let facts = collect_live_facts();
     let json = run("lsblk", &["-J", "-b", "-l", "-o", "NAME,MAJ:MIN,SIZE,RO"]);
     let lsblk: serde_json::Value = serde_json::from_str(&json).unwrap();
     for row in lsblk["blockdevices"]
@@ -35,7 +35,7 @@ fn lsblk_and_findmnt_see_the_same() {
         .filter(|row| row["size"] != 0)
     {
         let name = row["name"].as_str().unwrap();
-        // Other tests' loop devices come and go, and come again as others.
+        // Loop devices of other tests come and go, and names are reused.
         if name.starts_with("loop") && name != one_more.disk.name() {
             continue;
         }
@@ -55,7 +55,7 @@ fn lsblk_and_findmnt_see_the_same() {
             "{subject}"
         );
     }
-    for subject in facts.subjects(Scope::Mount) {
+    for subject in facts.subjects_of_scope(Scope::Mount) {
         let point = facts.value(subject, &mount::POINT).unwrap();
         if facts.value(subject, &mount::IN_SIGHT) == Some(true) && !point.starts_with("/tmp") {
             let seen = run(
@@ -74,8 +74,8 @@ fn lsblk_and_findmnt_see_the_same() {
 #[test]
 #[ignore = "needs root: loop devices"]
 fn ext4_says_what_is_in_force() {
-    let fs = loops::ext4(&[], "data=writeback");
-    let (facts, subject) = (collect(), on(&fs));
+    let fs = loops::mount_ext4(&[], "data=writeback");
+    let (facts, subject) = (collect_live_facts(), mount_subject(&fs));
     assert_eq!(
         facts.value(&subject, &mount::BARRIER),
         Some(mount::Barrier::On)
@@ -87,7 +87,7 @@ fn ext4_says_what_is_in_force() {
     assert_eq!(facts.value(&subject, &mount::EXT4_JOURNAL), Some(true));
     assert_eq!(facts.value(&subject, &mount::EXT4_FAST_COMMIT), Some(false));
     let stack: Vec<String> = facts
-        .stack(&subject)
+        .layers_below(&subject)
         .iter()
         .map(ToString::to_string)
         .collect();
@@ -103,7 +103,7 @@ fn ext4_says_what_is_in_force() {
     );
     fs.remount("nobarrier");
     assert_eq!(
-        collect().value(&subject, &mount::BARRIER),
+        collect_live_facts().value(&subject, &mount::BARRIER),
         Some(mount::Barrier::Off)
     );
 }
@@ -111,11 +111,11 @@ fn ext4_says_what_is_in_force() {
 #[test]
 #[ignore = "needs root: loop devices"]
 fn barriers_turned_off_in_the_superblock_are_seen() {
-    let disk = Loop::new(64);
+    let disk = LoopDevice::new(64);
     disk.mkfs(&["mkfs.ext4", "-q", "-O", "fast_commit"]);
     run("tune2fs", &["-o", "nobarrier", &disk.device]);
     let fs = disk.mount("");
-    let (facts, subject) = (collect(), on(&fs));
+    let (facts, subject) = (collect_live_facts(), mount_subject(&fs));
     let printed = facts.value(&subject, &mount::SUPER_OPTIONS).unwrap();
     assert!(
         !printed.iter().any(|option| option == "nobarrier"),
@@ -131,7 +131,7 @@ fn barriers_turned_off_in_the_superblock_are_seen() {
 #[test]
 #[ignore = "needs root: loop devices"]
 fn btrfs_stands_on_all_its_members() {
-    let (first, second) = (Loop::new(256), Loop::new(256));
+    let (first, second) = (LoopDevice::new(256), LoopDevice::new(256));
     run(
         "mkfs.btrfs",
         &[
@@ -146,9 +146,9 @@ fn btrfs_stands_on_all_its_members() {
     );
     let names = BTreeSet::from([first.name().to_owned(), second.name().to_owned()]);
     let fs = first.mount("nodatacow");
-    let (facts, subject) = (collect(), on(&fs));
+    let (facts, subject) = (collect_live_facts(), mount_subject(&fs));
     let members = facts
-        .below(&subject)
+        .directly_below(&subject)
         .iter()
         .map(|device| device.name().to_owned())
         .collect();
@@ -164,10 +164,10 @@ fn btrfs_stands_on_all_its_members() {
         facts.value(&subject, &mount::BARRIER),
         Some(mount::Barrier::On)
     );
-    for device in facts.below(&subject) {
+    for device in facts.directly_below(&subject) {
         assert_eq!(
             facts.value(device, &device::CONTENT),
-            Some(Content::Holds),
+            Some(ContentState::Holds),
             "{device}"
         );
     }
@@ -178,12 +178,16 @@ fn btrfs_stands_on_all_its_members() {
 #[test]
 #[ignore = "needs root: loop devices"]
 fn an_external_log_of_xfs_is_part_of_the_stack() {
-    let (data, log) = (Loop::new(512), Loop::new(128));
+    let (data, log) = (LoopDevice::new(512), LoopDevice::new(128));
     let option = format!("logdev={}", log.device);
     run("mkfs.xfs", &["-q", "-l", &option, &data.device]);
     let fs = data.mount(&option);
-    let (facts, subject) = (collect(), on(&fs));
-    let below: Vec<&str> = facts.below(&subject).iter().map(Subject::name).collect();
+    let (facts, subject) = (collect_live_facts(), mount_subject(&fs));
+    let below: Vec<&str> = facts
+        .directly_below(&subject)
+        .iter()
+        .map(Subject::name)
+        .collect();
     assert_eq!(below, [fs.disk.name(), log.name()]);
     assert_eq!(
         facts.value(&subject, &mount::BARRIER),
@@ -195,7 +199,7 @@ fn an_external_log_of_xfs_is_part_of_the_stack() {
 #[test]
 #[ignore = "needs root: loop devices"]
 fn an_external_journal_of_ext4_is_part_of_the_stack() {
-    let (data, journal) = (Loop::new(64), Loop::new(64));
+    let (data, journal) = (LoopDevice::new(64), LoopDevice::new(64));
     journal.mkfs(&["mke2fs", "-q", "-b", "4096", "-O", "journal_dev"]);
     data.mkfs(&[
         "mkfs.ext4",
@@ -206,17 +210,21 @@ fn an_external_journal_of_ext4_is_part_of_the_stack() {
         &format!("device={}", journal.device),
     ]);
     let fs = data.mount("");
-    let (facts, subject) = (collect(), on(&fs));
+    let (facts, subject) = (collect_live_facts(), mount_subject(&fs));
     assert_eq!(
         facts
             .value(&subject, &mount::EXT4_JOURNAL_DEVICE)
             .as_deref(),
         Some(journal.name())
     );
-    let below: Vec<&str> = facts.below(&subject).iter().map(Subject::name).collect();
+    let below: Vec<&str> = facts
+        .directly_below(&subject)
+        .iter()
+        .map(Subject::name)
+        .collect();
     assert_eq!(below, [fs.disk.name(), journal.name()]);
-    let inside = loops::ext4(&[], "");
-    let reading = collect().get(&on(&inside), &mount::EXT4_JOURNAL_DEVICE);
+    let inside = loops::mount_ext4(&[], "");
+    let reading = collect_live_facts().get(&mount_subject(&inside), &mount::EXT4_JOURNAL_DEVICE);
     assert!(
         matches!(
             reading,
@@ -233,34 +241,35 @@ fn an_external_journal_of_ext4_is_part_of_the_stack() {
 #[test]
 #[ignore = "needs root: loop devices"]
 fn a_device_is_free_until_something_is_on_it() {
-    let disk = Loop::new(64);
+    let disk = LoopDevice::new(64);
     let subject = Subject::device(disk.name());
-    // Named, since there may be no time for a disk that is not, beside those of other tests.
+    // The target is named, because many devices of other tests can use up the time for unnamed
+    // disks.
     let named = || {
         let host = LiveHost::with_program(env!("CARGO_BIN_EXE_walwise").into());
         let request = Request {
             target: Some(disk.device.clone().into()),
             ..Request::default()
         };
-        run_all(&host, &request, &mut |_, _| {})
+        run_all_collectors(&host, &request, &mut |_, _| {})
     };
     assert!(
         named()
             .value(&subject, &device::CONTENT)
-            .is_some_and(Content::is_available)
+            .is_some_and(ContentState::allows_new_filesystem)
     );
     disk.mkfs(&["mkfs.ext4", "-q"]);
     let facts = named();
     assert_eq!(
         facts.value(&subject, &device::CONTENT),
-        Some(Content::Holds)
+        Some(ContentState::Holds)
     );
     assert_eq!(
         facts.value(&subject, &device::SIGNATURES).unwrap(),
         ["ext4"]
     );
     let fs = disk.mount("");
-    let facts = collect();
+    let facts = collect_live_facts();
     assert_eq!(
         facts.value(&subject, &device::USED_BY).unwrap(),
         [format!("mounted at {}", fs.path())]
@@ -270,22 +279,25 @@ fn a_device_is_free_until_something_is_on_it() {
 #[test]
 #[ignore = "needs root: loop devices"]
 fn the_mount_on_top_is_the_one_in_sight() {
-    let below = loops::ext4(&[], "");
+    let below = loops::mount_ext4(&[], "");
     let above = Mounted::at(
         {
-            let disk = Loop::new(64);
+            let disk = LoopDevice::new(64);
             disk.mkfs(&["mkfs.ext4", "-q"]);
             disk
         },
         below.point.clone(),
         "",
     );
-    let facts = collect();
+    let facts = collect_live_facts();
     let top = Subject::mount(format!("{}#2", below.path()));
-    assert_eq!(facts.value(&on(&below), &mount::IN_SIGHT), Some(false));
+    assert_eq!(
+        facts.value(&mount_subject(&below), &mount::IN_SIGHT),
+        Some(false)
+    );
     assert_eq!(facts.value(&top, &mount::IN_SIGHT), Some(true));
     assert_eq!(
-        facts.resolve(&top, Scope::Device),
+        facts.subject_in_scope(&top, Scope::Device),
         Some(Subject::device(above.disk.name()))
     );
     drop(above);

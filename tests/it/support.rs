@@ -1,5 +1,5 @@
-//! Shared helpers: the program itself, and real file systems on loop devices that are removed with
-//! their guard.
+//! Shared helpers: the program itself, and real file systems on loop devices, which each guard
+//! removes.
 
 #![allow(dead_code, reason = "every test module uses its own share")]
 
@@ -23,13 +23,13 @@ use std::path::Path;
 use crate::support::deadline::CommandInTime as _;
 pub use programs::{run, stderr, stdout, walwise};
 
-/// Whether a directory holds no scratch directory of walwise's.
-pub fn scratch_free(dir: &Path) -> bool {
+/// True if the directory holds no scratch directory of walwise.
+pub fn has_no_scratch_directory(dir: &Path) -> bool {
     loops::scratch_dirs(dir).is_empty()
 }
 
-/// The names in a directory, in order, without the `lost+found` that mke2fs makes.
-pub fn names(dir: &Path) -> Vec<String> {
+/// Sorted names in a directory, without mke2fs's `lost+found`.
+pub fn sorted_file_names(dir: &Path) -> Vec<String> {
     let entries = std::fs::read_dir(dir)
         .unwrap()
         .map(|e| e.unwrap().file_name().into_string().unwrap());
@@ -38,7 +38,7 @@ pub fn names(dir: &Path) -> Vec<String> {
     names
 }
 
-/// `walwise check` as JSON, with its exit code.
+/// `walwise check` with JSON output: exit code and report.
 pub fn check_json(arguments: &[&str]) -> (i32, serde_json::Value) {
     let output = walwise()
         .args(["check", "-v"])
@@ -56,7 +56,7 @@ pub fn check_json(arguments: &[&str]) -> (i32, serde_json::Value) {
     }
 }
 
-/// The value of a fact in a report, when it is known.
+/// The value of a fact in a report; `None` if unknown.
 pub fn fact<'r>(
     report: &'r serde_json::Value,
     subject: &str,
@@ -69,9 +69,9 @@ pub fn fact<'r>(
     row["reading"].get("value")
 }
 
-/// Whether a fact of the host hangs on what is mounted, free or an array just now, which other
-/// tests decide too: a tool that nothing in sight needs is not asked for its version.
-pub fn hangs_on_others(fact: &str) -> bool {
+/// True if a host fact depends on current mounts, free disks or arrays, which other tests change.
+/// Versions of tools are read only if a device in sight needs the tool.
+pub fn depends_on_other_tests(fact: &str) -> bool {
     let tools = [
         "xfsprogs.",
         "btrfsprogs.",
@@ -83,16 +83,20 @@ pub fn hangs_on_others(fact: &str) -> bool {
     tools.iter().any(|start| fact.starts_with(start))
 }
 
-/// The applying and the undecided findings.
+/// Applying and undecided findings.
 pub fn findings(report: &serde_json::Value) -> impl Iterator<Item = &serde_json::Value> {
     ["findings", "undecided"]
         .into_iter()
         .flat_map(|list| report[list].as_array().unwrap())
 }
 
-/// The outcome of a rule on a subject: `applies`, `does-not-apply`, `undecided`; nothing when it
-/// was not evaluated.
-pub fn outcome<'r>(report: &'r serde_json::Value, rule: &str, subject: &str) -> Option<&'r str> {
+/// The outcome of a rule on a subject: `applies`, `does-not-apply`, `undecided`, or `None` if the
+/// rule was not evaluated.
+pub fn rule_outcome<'r>(
+    report: &'r serde_json::Value,
+    rule: &str,
+    subject: &str,
+) -> Option<&'r str> {
     if let Some(finding) = findings(report).find(|f| f["rule"] == rule && f["subject"] == subject) {
         return finding["outcome"]["outcome"].as_str();
     }
@@ -107,16 +111,15 @@ pub fn outcome<'r>(report: &'r serde_json::Value, rule: &str, subject: &str) -> 
     none.then_some("does-not-apply")
 }
 
-/// The standing of a target's verdict.
 pub fn verdict<'r>(report: &'r serde_json::Value, target: &Path) -> Option<&'r str> {
     let subject = format!("target {}", target.display());
     let verdicts = report["verdicts"].as_array()?;
     verdicts.iter().find(|v| v["target"] == subject.as_str())?["standing"].as_str()
 }
 
-/// The verdict's statement about a subject in a layer, as standing and sentence, each once over all
-/// its ways.
-pub fn evidence(
+/// The verdict's statements about a subject in an evidence layer, each as kind of verdict and
+/// sentence. Duplicates from several flush paths are removed.
+pub fn evidence_statements(
     report: &serde_json::Value,
     target: &Path,
     layer: &str,

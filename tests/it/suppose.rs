@@ -1,9 +1,8 @@
-//! Assumptions compared with reality: each row of a table assumes a change, then makes it for real,
-//! and compares both machines. An assumption whose consequences are not modelled must have been
-//! refused, with the further assumptions needed.
+//! Compares assumptions with reality: each row assumes a change, then makes the change for real,
+//! and compares both. An assumption whose consequences are not modelled must be refused, with the
+//! further assumptions that are needed.
 //!
-//! Both sides are differences to one earlier report, made by the same code: that of `what_if` and
-//! that of `--baseline`.
+//! Both results are differences to one earlier report: `what_if` and `--baseline`.
 
 mod mariadb;
 mod postgres;
@@ -16,24 +15,24 @@ use serde_json::Value;
 
 use crate::support::deadline::CommandInTime as _;
 use crate::support::running::wait_for;
-use crate::support::{check_json, fact, hangs_on_others, stderr, stdout, walwise};
+use crate::support::{check_json, depends_on_other_tests, fact, stderr, stdout, walwise};
 
-/// The differences by subject: facts, findings and verdicts.
+/// Differences by subject: facts, findings and verdicts.
 type Different = BTreeMap<String, String>;
 
-/// The state that an assumption is compared with.
-pub struct Before {
+/// The report before a change.
+pub struct BaselineReport {
     directory: tempfile::TempDir,
     target: PathBuf,
-    /// Parts of the names of what is the test's own.
+    /// Parts of names that belong to the test.
     own: Vec<String>,
 }
 
-impl Before {
-    /// The machine as it is, seen from this target; other tests change what is theirs meanwhile.
+impl BaselineReport {
+    /// A report of the target; parallel tests change only their own subjects meanwhile.
     pub fn of(target: &Path, own: &[&str]) -> Self {
         let directory = tempfile::tempdir().unwrap();
-        let report = undisturbed(target, || {
+        let report = report_without_starting_servers(target, || {
             check_json(&[target.to_str().unwrap(), "--no-probe"]).1
         });
         std::fs::write(directory.path().join("before.json"), report.to_string()).unwrap();
@@ -44,8 +43,8 @@ impl Before {
         }
     }
 
-    /// The differences under assumptions.
-    pub fn supposing(&self, assumed: &[String]) -> Result<Different, String> {
+    /// Differences under assumptions.
+    pub fn difference_when_assumed(&self, assumed: &[String]) -> Result<Different, String> {
         let assume = assumed.iter().flat_map(|one| ["--assume", one]);
         let mut command = walwise();
         command
@@ -54,30 +53,31 @@ impl Before {
             .args(["--no-probe", "-v", "--format", "json"])
             .args(assume);
         let mut refusal = None;
-        let report = undisturbed(&self.target, || {
+        let report = report_without_starting_servers(&self.target, || {
             let output = command.output_in_time();
             refusal = (output.status.code() == Some(2)).then(|| stderr(&output));
             serde_json::from_str(&stdout(&output)).unwrap_or_default()
         });
         match refusal {
             Some(said) => Err(said),
-            None => Ok(self.different(&report["what_if"]["difference"])),
+            None => Ok(self.differences_by_subject(&report["what_if"]["difference"])),
         }
     }
 
-    /// The present differences.
-    pub fn now(&self) -> Different {
+    /// Differences between the earlier report and the present state.
+    pub fn current_difference(&self) -> Different {
         let before = self.directory.path().join("before.json");
         let baseline = ["--baseline", before.to_str().unwrap()];
         let target = [self.target.to_str().unwrap(), "--no-probe"];
         let arguments = [&target[..], &baseline].concat();
-        self.different(&undisturbed(&self.target, || check_json(&arguments).1)["baseline"])
+        self.differences_by_subject(
+            &report_without_starting_servers(&self.target, || check_json(&arguments).1)["baseline"],
+        )
     }
 
-    /// Everything of what is the test's own and of the host, but what moves by itself, such as free
-    /// space, and what other tests decide: with whom a disk is shared, and which tools are in
-    /// sight.
-    fn different(&self, difference: &Value) -> Different {
+    /// Differences of the host and the test's own subjects. Facts that always change or that
+    /// parallel tests change are left out, such as shared disks and needed tools.
+    fn differences_by_subject(&self, difference: &Value) -> Different {
         let own = |subject: &Value| {
             let subject = subject.as_str().unwrap();
             subject == "host" || self.own.iter().any(|name| subject.ends_with(name))
@@ -93,7 +93,7 @@ impl Before {
             own(&change["subject"])
                 && change["nature"] != "drifting"
                 && !fact.starts_with("target.shares_")
-                && !hangs_on_others(fact)
+                && !depends_on_other_tests(fact)
                 && !COUNTED.contains(&fact)
         };
         let facts = list("facts").filter(stays).map(|change| {
@@ -123,16 +123,16 @@ impl Before {
     }
 }
 
-/// Facts that a server's counters show once it has run for a while.
+/// Facts from a server's counters, known once the server has run for a while.
 const COUNTED: [&str; 3] = [
     "mysql.recovery_least",
     "mysql.redo_lasts",
     "mysql.redo_rate",
 ];
 
-/// A report in which is known what database servers have on the target: while one starts elsewhere,
-/// it may be anything. No report at all is one, too.
-fn undisturbed(target: &Path, mut look: impl FnMut() -> Value) -> Value {
+/// A report, or no report, made while no other server of the host is starting: a starting server
+/// could own any directory on the target.
+fn report_without_starting_servers(target: &Path, mut look: impl FnMut() -> Value) -> Value {
     let subject = format!("target {}", target.display());
     let mut report = Value::Null;
     wait_for("what servers have there is known", || {
@@ -142,18 +142,22 @@ fn undisturbed(target: &Path, mut look: impl FnMut() -> Value) -> Value {
     report
 }
 
-/// The result of a row.
+/// Result of an assumption, compared with the real change.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Came {
-    /// The assumption equals reality.
+pub enum RowOutcome {
+    /// The assumption matches reality.
     Equal,
-    /// The assumption was refused.
     Refused,
 }
 
-/// Checks a row: the assumption before the change, compared with the state after it.
-pub fn hold(row: &str, before: &Before, assumed: &[String], make: impl FnOnce()) -> Came {
-    let supposed = before.supposing(assumed);
+/// Checks a row: compares the assumption made before the change with the state after the change.
+pub fn check_row(
+    row: &str,
+    before: &BaselineReport,
+    assumed: &[String],
+    make: impl FnOnce(),
+) -> RowOutcome {
+    let supposed = before.difference_when_assumed(assumed);
     make();
     match supposed {
         Err(said) => {
@@ -161,10 +165,10 @@ pub fn hold(row: &str, before: &Before, assumed: &[String], make: impl FnOnce())
                 said.contains("assume ") || said.contains("not modelled"),
                 "{row}: {said}"
             );
-            Came::Refused
+            RowOutcome::Refused
         }
         Ok(supposed) => {
-            let real = before.now();
+            let real = before.current_difference();
             assert!(!real.is_empty(), "{row}: nothing changed");
             let only = |a: &Different, b: &Different| {
                 let rest = a.iter().filter(|(what, is)| b.get(*what) != Some(is));
@@ -178,7 +182,7 @@ pub fn hold(row: &str, before: &Before, assumed: &[String], make: impl FnOnce())
                 only(&supposed, &real),
                 only(&real, &supposed)
             );
-            Came::Equal
+            RowOutcome::Equal
         }
     }
 }

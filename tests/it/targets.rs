@@ -1,15 +1,15 @@
-//! Targets on real file systems: the mount of a directory, the meaning of a device, the properties
-//! of a directory.
+//! Targets on real file systems: the mount of a directory, the role of a device, and properties of
+//! a directory.
 
 use std::path::{Path, PathBuf};
 
-use walwise_collect::{Request, run_all};
+use walwise_collect::{Request, run_all_collectors};
 use walwise_model::facts::catalog::target;
 use walwise_model::facts::note::TargetNote;
 use walwise_model::facts::{FactSet, Note, Scope, Subject};
 use walwise_sys::host::LiveHost;
 
-use super::support::loops::{Point, btrfs, ext4};
+use super::support::loops::{MountPoint, mount_btrfs, mount_ext4};
 use super::support::run;
 
 fn scan(target: &Path) -> FactSet {
@@ -20,7 +20,7 @@ fn scan(target: &Path) -> FactSet {
         without_programs: true,
         ..Request::default()
     };
-    run_all(&host, &request, &mut |_, _| {})
+    run_all_collectors(&host, &request, &mut |_, _| {})
 }
 
 fn subject(path: &Path) -> Subject {
@@ -30,7 +30,7 @@ fn subject(path: &Path) -> Subject {
 #[test]
 #[ignore = "needs root: a loop device"]
 fn a_new_directory_a_link_and_a_device_lead_to_the_same_file_system() {
-    let disk = ext4(&[], "");
+    let disk = mount_ext4(&[], "");
     let link = tempfile::tempdir().unwrap();
     std::os::unix::fs::symlink(&disk.point, link.path().join("link")).unwrap();
     let created = subject(&disk.point.join("new/pg"));
@@ -42,11 +42,11 @@ fn a_new_directory_a_link_and_a_device_lead_to_the_same_file_system() {
         facts.notes()
     );
     assert_eq!(
-        facts.resolve(&created, Scope::Mount),
+        facts.subject_in_scope(&created, Scope::Mount),
         Some(Subject::mount(disk.path()))
     );
     assert_eq!(
-        facts.resolve(&created, Scope::Device),
+        facts.subject_in_scope(&created, Scope::Device),
         Some(Subject::device(disk.disk.name()))
     );
 
@@ -74,26 +74,30 @@ fn a_new_directory_a_link_and_a_device_lead_to_the_same_file_system() {
 #[test]
 #[ignore = "needs root: loop devices"]
 fn what_was_mounted_over_is_out_of_sight() {
-    let (below, inner, over) = (ext4(&[], ""), ext4(&[], ""), ext4(&[], ""));
-    let covered = below.dir("a/b");
+    let (below, inner, over) = (
+        mount_ext4(&[], ""),
+        mount_ext4(&[], ""),
+        mount_ext4(&[], ""),
+    );
+    let covered = below.create_subdirectory("a/b");
     let path = covered.join("pg");
-    let _inner = Point::bind(&inner.point, covered);
-    let device = || scan(&path).resolve(&subject(&path), Scope::Device);
+    let _inner = MountPoint::bind(&inner.point, covered);
+    let device = || scan(&path).subject_in_scope(&subject(&path), Scope::Device);
     assert_eq!(device(), Some(Subject::device(inner.disk.name())));
-    let _over = Point::bind(&over.point, below.point.join("a"));
+    let _over = MountPoint::bind(&over.point, below.point.join("a"));
     assert_eq!(device(), Some(Subject::device(over.disk.name())));
 }
 
 #[test]
 #[ignore = "needs root: a loop device"]
 fn the_flag_of_a_btrfs_directory_is_seen_and_inherited_by_what_is_to_be_created() {
-    let disk = btrfs("");
-    let marked = disk.dir("marked");
+    let disk = mount_btrfs("");
+    let marked = disk.create_subdirectory("marked");
     run("chattr", &["+C", marked.to_str().unwrap()]);
     for (path, nocow) in [
         (marked.clone(), true),
         (marked.join("new"), true),
-        (disk.dir("plain"), false),
+        (disk.create_subdirectory("plain"), false),
     ] {
         let facts = scan(&path);
         assert_eq!(

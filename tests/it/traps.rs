@@ -1,20 +1,20 @@
-//! Advice that was right ten years ago and is wrong today (`tests/traps.toml`). For each, the whole
-//! program must not give it on certain machines, and states the present rule instead.
+//! Advice that was right ten years ago and is wrong today (`tests/traps.toml`). For each trap,
+//! walwise must not give the advice on certain hosts, and gives the current rule instead.
 
 use std::collections::BTreeSet;
 
 use serde::Deserialize;
-use walwise_judge::compat::{mount_options, scheduler_support};
+use walwise_judge::compat::{mount_options_support, scheduler_support};
 use walwise_judge::rules::{Advice, Outcome};
 use walwise_model::facts::Subject;
 use walwise_model::version::Version;
 use walwise_report::{Report, script};
 
-use crate::support::machine::Machine;
+use crate::support::machine::TestHost;
 
 const TEXT: &str = include_str!("../traps.toml");
 
-/// They are numbered from 1 without a gap.
+/// Traps are numbered from 1 without a gap.
 const TRAPS: usize = 72;
 
 #[derive(Deserialize)]
@@ -87,27 +87,27 @@ fn traps() -> Vec<Trap> {
 impl Case {
     fn report(&self) -> Report {
         let mut machine = match self.on.as_deref() {
-            None | Some("plain") => Machine::plain(),
-            Some("protected") => Machine::protected(),
+            None | Some("plain") => TestHost::plain(),
+            Some("protected") => TestHost::protected(),
             Some(other) => panic!("no machine is called {other}"),
         };
         if let Some(kind) = &self.over {
-            machine = machine.over(kind);
+            machine = machine.with_layer(kind);
         }
         if self.cluster {
             machine = machine.with_cluster();
         }
         for (fact, word) in &self.facts {
-            machine.set(fact, word);
+            machine.set_fact(fact, word);
         }
         for (fact, word) in &self.top {
-            machine.put(&Subject::device("top"), fact, word);
+            machine.set_fact_of(&Subject::device("top"), fact, word);
         }
         machine.report(true)
     }
 
-    /// The deviations from the case.
-    fn problems(&self) -> Vec<String> {
+    /// Deviations of the report from the case.
+    fn case_deviations(&self) -> Vec<String> {
         let report = self.report();
         let mut problems = Vec::new();
         let applying: BTreeSet<&str> = report
@@ -158,9 +158,9 @@ impl Case {
             .clone()
             .chain(options)
             .chain(found)
-            .flat_map(words)
+            .flat_map(advised_settings)
             .collect();
-        let steps: BTreeSet<String> = steps.flat_map(words).collect();
+        let steps: BTreeSet<String> = steps.flat_map(advised_settings).collect();
         problems.extend(
             self.never
                 .iter()
@@ -173,7 +173,7 @@ impl Case {
                 .filter(|w| steps.contains(*w))
                 .map(|w| format!("plans {w}")),
         );
-        // Where there is no script, none does it.
+        // A host without a script has no command that follows the advice.
         let script = script::render(&report).unwrap_or_default();
         let active = script
             .lines()
@@ -202,8 +202,8 @@ impl Case {
     }
 }
 
-/// The values that a piece of advice sets or adds, each as `SETTING: value`.
-fn words(advice: &Advice) -> Vec<String> {
+/// Values that the advice sets or adds, each as `SETTING: value`.
+fn advised_settings(advice: &Advice) -> Vec<String> {
     advice
         .change
         .values()
@@ -229,7 +229,7 @@ impl Row {
                 .effect
                 .as_str();
         }
-        let rulings = mount_options(
+        let rulings = mount_options_support(
             &self.fs,
             &list(&self.options),
             &list(&self.mounted),
@@ -246,7 +246,7 @@ fn no_old_advice_is_given() {
     for trap in traps() {
         let number = trap.number;
         for (index, case) in trap.case.iter().enumerate() {
-            let said = case.problems().into_iter();
+            let said = case.case_deviations().into_iter();
             problems.extend(
                 said.map(|problem| format!("trap {number}, case {}: {problem}", index + 1)),
             );

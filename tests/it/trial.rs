@@ -1,4 +1,4 @@
-//! Trials: what is said of simulated machines, and real cells on loop files.
+//! Trials: results on simulated disks, and real benchmarks on loop files.
 
 use crate::support::deadline::{ChildInTime as _, CommandInTime as _};
 #[path = "../trials/kills.rs"]
@@ -14,11 +14,13 @@ use kills::{Moment, Victim};
 use simulated::{Machine, at_its_end, tally};
 use walwise_measure::trial::{Ending, TrialOutcome, TrialRecord, trial_view};
 
-use crate::support::loops::{Loop, Mounted, Point, btrfs, ext4, file_system};
+use crate::support::loops::{
+    LoopDevice, MountPoint, Mounted, mount_btrfs, mount_ext4, mount_file_system,
+};
 use crate::support::postgres::Cluster;
 use crate::support::pty::Pty;
 
-/// The thousand of each machine are in `tests/trials/run`.
+/// `tests/trials/run` simulates 1000 trials per disk.
 const TRIALS: usize = 60;
 
 #[test]
@@ -79,30 +81,30 @@ fn trial(directory: &Path, words: &[&str]) -> Output {
         .output_in_time()
 }
 
-/// A file system with enough room for a trial, whatever the host has.
-fn roomy() -> Mounted {
-    file_system(16 << 10, &["mkfs.ext4", "-q"], "noatime")
+/// A file system with enough room for a trial, independent of the host.
+fn mount_roomy_ext4() -> Mounted {
+    mount_file_system(16 << 10, &["mkfs.ext4", "-q"], "noatime")
 }
 
-/// Whoever runs it, and whatever room there is.
+/// A trial needs confirmation for every user and amount of free space.
 #[test]
 fn nothing_is_tried_without_a_word() {
     let directory = tempfile::tempdir().unwrap();
-    refused(&directory.path().join("absent"), &["--yes"]);
-    refused(
+    refusal_message(&directory.path().join("absent"), &["--yes"]);
+    refusal_message(
         directory.path(),
         &["--candidates", "ext4-nobarrier,xfs", "--force"],
     );
-    refused(directory.path(), &["--force", "--size", "320"]);
+    refusal_message(directory.path(), &["--force", "--size", "320"]);
     assert_eq!(std::fs::read_dir(directory.path()).unwrap().count(), 0);
 }
 
 #[test]
 #[ignore = "needs root: loop devices"]
 fn real_cells_flush_what_they_report_and_leave_nothing() {
-    let (disk, candidates) = (roomy(), "ext4,ext4-nobarrier,xfs,btrfs");
-    let directory = disk.dir("trial");
-    // A few blocks use up what it may write.
+    let (disk, candidates) = (mount_roomy_ext4(), "ext4,ext4-nobarrier,xfs,btrfs");
+    let directory = disk.create_subdirectory("trial");
+    // A few blocks exhaust the write limit.
     let words = [
         "--yes",
         "--force",
@@ -123,12 +125,13 @@ fn real_cells_flush_what_they_report_and_leave_nothing() {
     ]
     .concat();
     let mut output = trial(&directory, &words);
-    // Another test may have told a loop device that it has no cache, and that outlives its file.
+    // A loop device may keep a `write through` override from another test after its backing file is
+    // gone.
     for _ in 0..5 {
         if !String::from_utf8_lossy(&output.stderr).contains("sends no flushes") {
             break;
         }
-        drop(Loop::new(1));
+        drop(LoopDevice::new(1));
         output = trial(&directory, &words);
     }
     let said = String::from_utf8_lossy(&output.stderr).into_owned();
@@ -140,7 +143,7 @@ fn real_cells_flush_what_they_report_and_leave_nothing() {
         assert_eq!(cell.error, None, "{:?}", cell.runner);
         assert!(!cell.samples.is_empty(), "{cell:?}");
     }
-    // A busy machine may end no commit in a load of a tenth of a second.
+    // On a busy host a load of 0.1 s may complete no commit.
     let samples = record
         .blocks
         .iter()
@@ -154,16 +157,16 @@ fn real_cells_flush_what_they_report_and_leave_nothing() {
     );
     let told = trial_view(&record);
     assert!(
-        told.text().contains("Too few blocks to say anything")
+        told.text().contains("Too few blocks for a result")
             && told.markdown().contains("| candidate |")
     );
     assert_eq!(kills::loops(&directory), Vec::<String>::new());
     assert_eq!(std::fs::read_dir(&directory).unwrap().count(), 0);
-    what_somebody_made_of_it_is_refused_or_told(&record);
+    assert_modified_record_detected(&record);
 }
 
-/// Records are read back, and anybody can have written them.
-fn what_somebody_made_of_it_is_refused_or_told(record: &TrialRecord) {
+/// Any user can change a record, so a modified record is refused or reported.
+fn assert_modified_record_detected(record: &TrialRecord) {
     let again = |made: &TrialRecord| TrialRecord::parse(&serde_json::to_string(made).unwrap());
     assert!(again(record).is_ok());
     let mut twice = record.clone();
@@ -196,12 +199,15 @@ fn what_somebody_made_of_it_is_refused_or_told(record: &TrialRecord) {
     assert!(!trial_view(&again(&large).unwrap()).text().is_empty());
 }
 
-/// A terminal that is gone or full costs the text, and never the record.
+/// A closed or full terminal loses only the text, never the record.
 #[test]
 #[ignore = "needs root: loop devices"]
 fn real_trials_keep_their_record_when_nothing_can_be_printed() {
-    let disk = roomy();
-    let (own, kept) = (disk.dir("own"), tempfile::tempdir().unwrap());
+    let disk = mount_roomy_ext4();
+    let (own, kept) = (
+        disk.create_subdirectory("own"),
+        tempfile::tempdir().unwrap(),
+    );
     let file = kept.path().join("trial.json");
     let words = [
         "--size",
@@ -242,13 +248,13 @@ fn real_trials_keep_their_record_when_nothing_can_be_printed() {
     );
 }
 
-/// Whoever started it may be stopped, and still it ends.
+/// The trial ends even if the process that started it is stopped.
 #[test]
 #[ignore = "needs root: loop devices"]
 fn real_trials_end_by_themselves_when_nobody_minds_them() {
     use nix::sys::signal::{Signal, kill};
-    let disk = roomy();
-    let own = disk.dir("own");
+    let disk = mount_roomy_ext4();
+    let own = disk.create_subdirectory("own");
     let words = [
         "--size",
         "320",
@@ -283,8 +289,8 @@ fn real_trials_end_by_themselves_when_nobody_minds_them() {
     outer.wait_in_time();
 }
 
-/// The complaint of a trial that is to be refused.
-fn refused(place: &Path, words: &[&str]) -> String {
+/// The complaint of a trial that must be refused.
+fn refusal_message(place: &Path, words: &[&str]) -> String {
     let output = trial(place, words);
     let why = String::from_utf8(output.stderr).unwrap();
     assert_eq!(output.status.code(), Some(2), "{}: {why}", place.display());
@@ -299,61 +305,64 @@ fn refused(place: &Path, words: &[&str]) -> String {
 #[test]
 #[ignore = "needs root: loop devices"]
 fn real_places_that_are_not_fit_are_refused_with_a_reason() {
-    let disk = roomy();
+    let disk = mount_roomy_ext4();
     let (own, sure) = (
-        disk.dir("own"),
+        disk.create_subdirectory("own"),
         ["--yes", "--force", "--size", "320", "--budget", "1s"],
     );
-    let why = refused(&own, &["--force", "--size", "320"]);
+    let why = refusal_message(&own, &["--force", "--size", "320"]);
     for says in [
         "it writes a loop file of",
         "in total to",
         "at most 20 min, ",
         "of memory",
-        "run it on a terminal to confirm",
+        "run the trial on a terminal to confirm",
     ] {
         assert!(why.contains(says), "{says}: {why}");
     }
     let unranked = ["--candidates", "ext4-nobarrier,xfs"];
-    assert!(refused(&own, &[&sure[..], &unranked].concat()).contains("cannot be the first"));
+    assert!(
+        refusal_message(&own, &[&sure[..], &unranked].concat()).contains("cannot be the first")
+    );
 
-    let theirs = disk.dir("theirs");
+    let theirs = disk.create_subdirectory("theirs");
     chown(&theirs, Some(65_534), None).unwrap();
     assert!(
-        refused(&theirs, &sure).contains("belongs to uid 65534, who could replace the directory")
+        refusal_message(&theirs, &sure)
+            .contains("belongs to uid 65534, who could replace the directory")
     );
-    let below = disk.dir("theirs/below");
-    assert!(refused(&below, &sure).contains("belongs to uid 65534"));
-    // With a name of its own there, `#INODE (deleted)`, anybody could have root's mount(8) take
-    // another file for ours.
-    let shared = disk.dir("sticky");
+    let below = disk.create_subdirectory("theirs/below");
+    assert!(refusal_message(&below, &sure).contains("belongs to uid 65534"));
+    // A deleted file is listed as `#INODE (deleted)`; another user could create that name and make
+    // root's mount(8) use another file.
+    let shared = disk.create_subdirectory("sticky");
     std::fs::set_permissions(&shared, std::fs::Permissions::from_mode(0o1777)).unwrap();
-    assert!(refused(&shared, &sure).contains("other users can write to"));
+    assert!(refusal_message(&shared, &sure).contains("other users can write to"));
     let link = disk.point.join("link");
     symlink(&own, &link).unwrap();
-    assert!(refused(&link, &sure).contains("is a link; name the directory where it leads"));
-    let database = disk.dir("database");
+    assert!(refusal_message(&link, &sure).contains("is a link; name the directory it leads to"));
+    let database = disk.create_subdirectory("database");
     std::fs::write(database.join("PG_VERSION"), "15\n").unwrap();
-    assert!(refused(&database, &sure).contains("belongs to a database"));
-    // A loop device has no serial number, so nobody can name it.
+    assert!(refusal_message(&database, &sure).contains("belongs to a database"));
+    // A loop device has no serial number, so the trial cannot identify the disk.
     for words in [
         &sure[..],
         &["--erase", "S1", "--force"],
         &["--erase", "S1", "--clear"],
     ] {
-        let why = refused(Path::new(&disk.disk.device), words);
+        let why = refusal_message(Path::new(&disk.disk.device), words);
         assert!(
             why.contains("has neither a serial number nor a WWN of its own"),
             "{why}"
         );
     }
     assert!(
-        refused(&own, &["--erase", "S1", "--yes"])
+        refusal_message(&own, &["--erase", "S1", "--yes"])
             .contains("--erase and --clear apply only to a disk")
     );
-    assert!(refused(&own, &["--clear"]).contains("needs a disk"));
+    assert!(refusal_message(&own, &["--clear"]).contains("needs a disk"));
     for node in ["/dev/null", "/dev/absent", "/dev/stdin"] {
-        let why = refused(Path::new(node), &["--erase", "S1"]);
+        let why = refusal_message(Path::new(node), &["--erase", "S1"]);
         assert!(
             ["is not a block device", "cannot open", "is a link"]
                 .iter()
@@ -361,25 +370,25 @@ fn real_places_that_are_not_fit_are_refused_with_a_reason() {
             "{why}"
         );
     }
-    assert!(refused(Path::new("/proc"), &sure).contains("name a directory on ext4 or XFS"));
+    assert!(refusal_message(Path::new("/proc"), &sure).contains("name a directory on ext4 or XFS"));
 
-    let memory = Point::tmpfs(disk.dir("memory"));
-    assert!(refused(&memory.0, &sure).contains("is in memory"));
-    let other = btrfs("");
-    assert!(refused(&other.dir("trial"), &sure).contains("is on btrfs"));
-    let small = ext4(&[], "");
-    assert!(refused(&small.dir("trial"), &sure).contains("at least 5 GiB"));
+    let memory = MountPoint::tmpfs(disk.create_subdirectory("memory"));
+    assert!(refusal_message(&memory.0, &sure).contains("is in memory"));
+    let other = mount_btrfs("");
+    assert!(refusal_message(&other.create_subdirectory("trial"), &sure).contains("is on btrfs"));
+    let small = mount_ext4(&[], "");
+    assert!(refusal_message(&small.create_subdirectory("trial"), &sure).contains("at least 5 GiB"));
     drop(memory);
     disk.remount("ro");
-    assert!(refused(&own, &sure).contains("is mounted read-only"));
+    assert!(refusal_message(&own, &sure).contains("is mounted read-only"));
     assert_eq!(kills::loops(&disk.point), Vec::<String>::new());
 }
 
 #[test]
 #[ignore = "needs root: loop devices"]
 fn real_trials_end_when_their_time_is_over() {
-    let disk = roomy();
-    let own = disk.dir("own");
+    let disk = mount_roomy_ext4();
+    let own = disk.create_subdirectory("own");
     let output = trial(
         &own,
         &["--yes", "--force", "--size", "320", "--budget", "1s"],
@@ -396,18 +405,18 @@ fn real_trials_end_when_their_time_is_over() {
 #[test]
 #[ignore = "needs root: loop devices"]
 fn real_trials_begin_only_when_yes_is_typed() {
-    let disk = roomy();
-    let own = disk.dir("own");
+    let disk = mount_roomy_ext4();
+    let own = disk.create_subdirectory("own");
     let mut pty = Pty::walwise(&["trial", "--force", "--size", "320", own.to_str().unwrap()]);
-    pty.until_shown("type yes to start");
+    pty.wait_for_text("type yes to start");
     pty.press("y\r");
-    pty.until_shown("nothing was written");
-    pty.ends(2);
+    pty.wait_for_text("nothing was written");
+    pty.assert_ends_clean(2);
     assert_eq!(kills::loops(&own), Vec::<String>::new());
 }
 
-/// A trial on a terminal, as soon as its screen has shown a whole block.
-fn on_a_screen(own: &Path, record: &Path) -> Pty {
+/// A trial on a terminal, once the screen shows a complete block.
+fn start_on_terminal(own: &Path, record: &Path) -> Pty {
     let words = [
         "--size",
         "320",
@@ -426,9 +435,9 @@ fn on_a_screen(own: &Path, record: &Path) -> Pty {
         ]
         .concat(),
     );
-    pty.until_shown("type yes to start");
+    pty.wait_for_text("type yes to start");
     pty.press("yes\r");
-    let first = pty.until_shown("no comparison before block 10");
+    let first = pty.wait_for_text("no comparison before block 10");
     assert!(first.contains("q stops"), "{first}");
     pty.until("a block", |screen| {
         let shown = screen.contents();
@@ -440,14 +449,17 @@ fn on_a_screen(own: &Path, record: &Path) -> Pty {
 #[test]
 #[ignore = "needs root: loop devices"]
 fn real_trials_have_a_screen_and_q_ends_them_with_what_holds() {
-    let disk = roomy();
-    let (own, kept) = (disk.dir("own"), tempfile::tempdir().unwrap());
+    let disk = mount_roomy_ext4();
+    let (own, kept) = (
+        disk.create_subdirectory("own"),
+        tempfile::tempdir().unwrap(),
+    );
     let file = kept.path().join("trial.json");
-    let mut pty = on_a_screen(&own, &file);
+    let mut pty = start_on_terminal(&own, &file);
     pty.press("q");
-    pty.ends(0);
+    pty.assert_ends_clean(0);
     assert!(
-        pty.written().contains("stopped before its end"),
+        pty.all_output().contains("stopped early"),
         "the report follows on the usual screen"
     );
     let record = TrialRecord::parse(&std::fs::read_to_string(&file).unwrap()).unwrap();
@@ -459,12 +471,15 @@ fn real_trials_have_a_screen_and_q_ends_them_with_what_holds() {
 #[ignore = "needs root: loop devices"]
 fn real_trials_give_the_terminal_back_on_signals() {
     use nix::sys::signal::Signal;
-    let disk = roomy();
-    let (own, kept) = (disk.dir("own"), tempfile::tempdir().unwrap());
-    let mut pty = on_a_screen(&own, &kept.path().join("key.json"));
+    let disk = mount_roomy_ext4();
+    let (own, kept) = (
+        disk.create_subdirectory("own"),
+        tempfile::tempdir().unwrap(),
+    );
+    let mut pty = start_on_terminal(&own, &kept.path().join("key.json"));
     pty.press("\x03");
-    pty.ends(130);
-    let mut pty = on_a_screen(&own, &kept.path().join("term.json"));
+    pty.assert_ends_clean(130);
+    let mut pty = start_on_terminal(&own, &kept.path().join("term.json"));
     pty.resize(100, 30);
     pty.until("the whole width", |screen| {
         screen
@@ -473,16 +488,16 @@ fn real_trials_give_the_terminal_back_on_signals() {
             .is_some_and(|rule| rule.chars().count() == 100)
     });
     pty.signal(Signal::SIGTERM);
-    pty.ends(143);
-    assert!(pty.written().contains("stopped before its end"));
+    pty.assert_ends_clean(143);
+    assert!(pty.all_output().contains("stopped early"));
     assert_eq!(kills::loops(&own), Vec::<String>::new());
 }
 
 #[test]
 #[ignore = "needs root: loop devices"]
 fn real_trials_say_what_they_are_not_allowed() {
-    let disk = roomy();
-    let own = disk.dir("own");
+    let disk = mount_roomy_ext4();
+    let own = disk.create_subdirectory("own");
     let walwise = [
         env!("CARGO_BIN_EXE_walwise"),
         "trial",
@@ -507,11 +522,14 @@ fn real_trials_say_what_they_are_not_allowed() {
 #[test]
 #[ignore = "needs root: loop devices"]
 fn real_trials_beside_a_running_postgres_server_are_refused() {
-    let disk = roomy();
-    let (home, own) = (disk.dir("db"), disk.dir("own"));
-    let cluster = Cluster::beneath(&home, &home);
+    let disk = mount_roomy_ext4();
+    let (home, own) = (
+        disk.create_subdirectory("db"),
+        disk.create_subdirectory("own"),
+    );
+    let cluster = Cluster::new_below(&home, &home);
     cluster.start();
-    let why = refused(&own, &["--yes", "--size", "320"]);
+    let why = refusal_message(&own, &["--yes", "--size", "320"]);
     assert!(
         why.contains("of a database server is on the same disk") && why.contains("--force"),
         "{why}"
@@ -525,7 +543,7 @@ fn real_trials_leave_nothing_when_they_are_killed() {
     use nix::sys::signal::Signal::{SIGHUP, SIGINT, SIGKILL, SIGTERM};
     let kills = [
         (Moment::Writing, Victim::All, SIGKILL),
-        // The inside may not have asked yet to die with its parent.
+        // The inner process may not have requested its parent-death signal yet.
         (Moment::Writing, Victim::Between, SIGTERM),
         (Moment::Device, Victim::Outer, SIGKILL),
         (Moment::After(900), Victim::Outer, SIGTERM),
@@ -536,9 +554,9 @@ fn real_trials_leave_nothing_when_they_are_killed() {
         (Moment::Device, Victim::All, SIGKILL),
         (Moment::After(700), Victim::All, SIGINT),
     ];
-    let disk = roomy();
+    let disk = mount_roomy_ext4();
     for (nth, (moment, victim, signal)) in kills.into_iter().enumerate() {
-        let directory = disk.dir(&nth.to_string());
+        let directory = disk.create_subdirectory(&nth.to_string());
         let binary = env!("CARGO_BIN_EXE_walwise");
         let left = kills::kill_one(binary, &directory, moment, victim, signal);
         assert_eq!(left, Ok(()));

@@ -1,11 +1,11 @@
-//! What records of trials change on recorded machines: never a verdict, a critical finding or
-//! advice that can lose data, and from elsewhere nothing at all.
+//! Records of trials on recorded hosts change no verdict, no critical finding and no advice that
+//! can lose data; records from other hosts change nothing.
 
 use std::collections::BTreeSet;
 
 use serde_json::json;
 use walwise::session::Session;
-use walwise_collect::{Request, run_all};
+use walwise_collect::{Request, run_all_collectors};
 use walwise_judge::rules::{Finding, Level, Risk, RuleSet};
 use walwise_measure::drill::StackFingerprint;
 use walwise_measure::trial::{ExtentKind, TrialRecord};
@@ -13,20 +13,20 @@ use walwise_model::facts::{FactSet, Note, Scope, Subject};
 use walwise_report::Report;
 use walwise_sys::host::RecordedHost;
 
-use crate::support::recorded::files;
+use crate::support::recorded::recorded_host_files;
 
-/// Rules that read facts of a trial beside those of its own file.
+/// Rules outside trial.toml that read facts of a trial.
 const TIED: [&str; 2] = ["filesystem.free-ext4", "filesystem.free-xfs"];
 
-/// A settled trial on this stack, in which the second candidate won.
-pub fn record(candidates: [&str; 2], stack: &StackFingerprint) -> TrialRecord {
+/// A decisive trial on this stack that the second candidate won.
+pub fn decisive_trial_record(candidates: [&str; 2], stack: &StackFingerprint) -> TrialRecord {
     let sample = |rate: f64| {
         json!({ "commits": 1000, "seconds": 1000.0 / rate, "p50_us": 250.0, "p99_us": 500.0, "flushes": 1000,
                 "leaf_flushes": null, "calls": 1000 })
     };
     let cell = |runner: serde_json::Value, rate: f64, nth: usize| {
         let rate = rate * (1.0 + 0.001 * ((nth * 7) % 5) as f64);
-        // One client with fdatasync, then with open_datasync, which gains a third.
+        // One client with fdatasync, then with open_datasync, which is 30 % faster.
         json!({ "runner": runner, "samples": [sample(rate), sample(rate * 1.3)], "error": null })
     };
     let block = |nth: usize| {
@@ -47,8 +47,8 @@ pub fn record(candidates: [&str; 2], stack: &StackFingerprint) -> TrialRecord {
     TrialRecord::parse(&text.to_string()).unwrap()
 }
 
-/// Findings that matter most, and advice that could lose data, with the plans' steps of that kind.
-fn grave(report: &Report) -> String {
+/// Critical findings and advice that could lose data, with the plan's steps of that kind.
+fn critical_findings_and_advice(report: &Report) -> String {
     let loses = |finding: &&Finding| {
         finding.level == Level::Critical
             || !finding.held_back.is_empty()
@@ -61,8 +61,8 @@ fn grave(report: &Report) -> String {
     format!("{findings:#?}\n{:#?}", report.verdicts)
 }
 
-/// What the host's facts come to when they are taken for this machine's own.
-fn session(facts: FactSet, records: Vec<TrialRecord>) -> Session {
+/// The session with the facts counted as facts of the live host.
+fn live_session(facts: FactSet, records: Vec<TrialRecord>) -> Session {
     let mut session = Session::new(facts, RuleSet::builtin(), true);
     session.traced = false;
     session.trials = records
@@ -75,20 +75,20 @@ fn session(facts: FactSet, records: Vec<TrialRecord>) -> Session {
 #[test]
 fn a_trial_changes_nothing_grave_on_its_own_disk_and_nothing_at_all_elsewhere() {
     let (mut here, mut changed) = (0, BTreeSet::new());
-    // Every other one, as a report takes its time.
-    for file in files().into_iter().step_by(2) {
+    // Every other host, because each report takes long.
+    for file in recorded_host_files().into_iter().step_by(2) {
         let host = RecordedHost::parse(&std::fs::read(&file).unwrap()).unwrap();
-        let read = run_all(&host, &Request::default(), &mut |_, _| {});
-        let without = session(read.clone(), Vec::new()).report();
-        let elsewhere = record(["ext4", "xfs"], &StackFingerprint::default());
-        let with = session(read.clone(), vec![elsewhere]).report();
+        let read = run_all_collectors(&host, &Request::default(), &mut |_, _| {});
+        let without = live_session(read.clone(), Vec::new()).report();
+        let elsewhere = decisive_trial_record(["ext4", "xfs"], &StackFingerprint::default());
+        let with = live_session(read.clone(), vec![elsewhere]).report();
         assert_eq!(
             with.findings,
             without.findings,
             "{}: from elsewhere",
             file.display()
         );
-        let targets: Vec<Subject> = read.subjects(Scope::Target).cloned().collect();
+        let targets: Vec<Subject> = read.subjects_of_scope(Scope::Target).cloned().collect();
         let pairs = [
             ["ext4", "xfs"],
             ["xfs", "ext4"],
@@ -96,14 +96,15 @@ fn a_trial_changes_nothing_grave_on_its_own_disk_and_nothing_at_all_elsewhere() 
             ["xfs", "btrfs-nocow"],
         ];
         for (target, candidates) in targets.iter().zip(pairs.iter().cycle()).take(1) {
-            let mut own = record(*candidates, &StackFingerprint::from_facts(&read, target));
+            let mut own =
+                decisive_trial_record(*candidates, &StackFingerprint::from_facts(&read, target));
             if target.name().starts_with("/dev/") {
                 own.extent = ExtentKind::Disk;
             }
-            let with = session(read.clone(), vec![own]).report();
+            let with = live_session(read.clone(), vec![own]).report();
             assert_eq!(
-                grave(&with),
-                grave(&without),
+                critical_findings_and_advice(&with),
+                critical_findings_and_advice(&without),
                 "{}: {target}",
                 file.display()
             );

@@ -1,5 +1,5 @@
-//! The facts about mount units and lines of fstab equal systemd's own result: its generator and its
-//! merging of drop-ins, over the same files below a root of their own.
+//! Compares facts about mount units and fstab lines with systemd's own result, its generator and
+//! its merging of drop-ins. Both read the same files below a separate root directory.
 
 use std::collections::BTreeMap;
 use std::fs;
@@ -7,7 +7,7 @@ use std::os::unix::fs::symlink;
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
-use walwise_collect::{Request, run_all};
+use walwise_collect::{Request, run_all_collectors};
 use walwise_model::facts::catalog::boot;
 use walwise_model::facts::{FactSet, Scope, Subject};
 use walwise_sys::host::{Host, HostError, LiveHost, Question};
@@ -17,8 +17,8 @@ use crate::support::deadline::CommandInTime as _;
 
 const GENERATOR: &str = "/usr/lib/systemd/system-generators/systemd-fstab-generator";
 
-/// A set of units: files with their texts, links, and what is looked at.
-struct Set {
+/// Unit files with their texts and links, and the expected mounts.
+struct UnitFiles {
     what: &'static str,
     fstab: &'static str,
     files: &'static [(&'static str, &'static str)],
@@ -29,20 +29,20 @@ const MAIN: &str = "[Mount]\nWhat=/dev/sdb1\nWhere=/srv/pg\nType=xfs\nOptions=no
 const UNIT: (&str, &str) = ("etc/systemd/system/srv-pg.mount", MAIN);
 const LINE: &str = "/dev/sdb1 /srv/pg ext4 noatime,errors=remount-ro 0 2\n";
 
-const SETS: [Set; 25] = [
-    Set {
+const SETS: [UnitFiles; 25] = [
+    UnitFiles {
         what: "a unit alone",
         fstab: "",
         files: &[UNIT],
         links: &[],
     },
-    Set {
+    UnitFiles {
         what: "a line alone",
         fstab: LINE,
         files: &[],
         links: &[],
     },
-    Set {
+    UnitFiles {
         what: "a drop-in of a unit",
         fstab: "",
         files: &[
@@ -54,7 +54,7 @@ const SETS: [Set; 25] = [
         ],
         links: &[],
     },
-    Set {
+    UnitFiles {
         what: "a drop-in of a line",
         fstab: LINE,
         files: &[(
@@ -63,7 +63,7 @@ const SETS: [Set; 25] = [
         )],
         links: &[],
     },
-    Set {
+    UnitFiles {
         what: "two drop-ins, by their names",
         fstab: "",
         files: &[
@@ -79,7 +79,7 @@ const SETS: [Set; 25] = [
         ],
         links: &[],
     },
-    Set {
+    UnitFiles {
         what: "drop-ins in two directories, by their names",
         fstab: "",
         files: &[
@@ -95,7 +95,7 @@ const SETS: [Set; 25] = [
         ],
         links: &[],
     },
-    Set {
+    UnitFiles {
         what: "one name in two directories",
         fstab: "",
         files: &[
@@ -111,7 +111,7 @@ const SETS: [Set; 25] = [
         ],
         links: &[],
     },
-    Set {
+    UnitFiles {
         what: "a drop-in of the units beneath",
         fstab: "",
         files: &[
@@ -123,7 +123,7 @@ const SETS: [Set; 25] = [
         ],
         links: &[],
     },
-    Set {
+    UnitFiles {
         what: "a drop-in of all mounts",
         fstab: "",
         files: &[
@@ -135,7 +135,7 @@ const SETS: [Set; 25] = [
         ],
         links: &[],
     },
-    Set {
+    UnitFiles {
         what: "one name for this unit and for all mounts",
         fstab: "",
         files: &[
@@ -151,7 +151,7 @@ const SETS: [Set; 25] = [
         ],
         links: &[],
     },
-    Set {
+    UnitFiles {
         what: "a drop-in that hides another",
         fstab: "",
         files: &[
@@ -163,7 +163,7 @@ const SETS: [Set; 25] = [
         ],
         links: &[("etc/systemd/system/srv-pg.mount.d/o.conf", "/dev/null")],
     },
-    Set {
+    UnitFiles {
         what: "an empty drop-in that hides another",
         fstab: "",
         files: &[
@@ -176,7 +176,7 @@ const SETS: [Set; 25] = [
         ],
         links: &[],
     },
-    Set {
+    UnitFiles {
         what: "a drop-in that takes the options back",
         fstab: "",
         files: &[
@@ -188,7 +188,7 @@ const SETS: [Set; 25] = [
         ],
         links: &[],
     },
-    Set {
+    UnitFiles {
         what: "a drop-in of another type and disk",
         fstab: LINE,
         files: &[(
@@ -197,7 +197,7 @@ const SETS: [Set; 25] = [
         )],
         links: &[],
     },
-    Set {
+    UnitFiles {
         what: "not the section of mounts",
         fstab: LINE,
         files: &[(
@@ -206,7 +206,7 @@ const SETS: [Set; 25] = [
         )],
         links: &[],
     },
-    Set {
+    UnitFiles {
         what: "no drop-in by its name",
         fstab: LINE,
         files: &[(
@@ -215,19 +215,19 @@ const SETS: [Set; 25] = [
         )],
         links: &[],
     },
-    Set {
+    UnitFiles {
         what: "a unit in the place of a line",
         fstab: LINE,
         files: &[UNIT],
         links: &[],
     },
-    Set {
+    UnitFiles {
         what: "a line in the place of a distribution's unit",
         fstab: LINE,
         files: &[("usr/lib/systemd/system/srv-pg.mount", MAIN)],
         links: &[],
     },
-    Set {
+    UnitFiles {
         what: "an administrator's unit in the place of a distribution's",
         fstab: "",
         files: &[
@@ -239,19 +239,19 @@ const SETS: [Set; 25] = [
         ],
         links: &[],
     },
-    Set {
+    UnitFiles {
         what: "a masked line",
         fstab: LINE,
         files: &[],
         links: &[("etc/systemd/system/srv-pg.mount", "/dev/null")],
     },
-    Set {
+    UnitFiles {
         what: "a masked unit of a distribution",
         fstab: "",
         files: &[("usr/lib/systemd/system/srv-pg.mount", MAIN)],
         links: &[("etc/systemd/system/srv-pg.mount", "/dev/null")],
     },
-    Set {
+    UnitFiles {
         what: "a mount point with a dash",
         fstab: "/dev/sdb1 /srv/my-data ext4 noatime 0 0\n",
         files: &[(
@@ -260,7 +260,7 @@ const SETS: [Set; 25] = [
         )],
         links: &[],
     },
-    Set {
+    UnitFiles {
         what: "a mount point with a blank",
         fstab: "/dev/sdb1 /srv/my\\040data ext4 noatime 0 0\n",
         files: &[(
@@ -269,13 +269,13 @@ const SETS: [Set; 25] = [
         )],
         links: &[],
     },
-    Set {
+    UnitFiles {
         what: "a unit that its name does not fit",
         fstab: "",
         files: &[("etc/systemd/system/srv-other.mount", MAIN)],
         links: &[],
     },
-    Set {
+    UnitFiles {
         what: "options over two lines, and said twice",
         fstab: "",
         files: &[(
@@ -286,8 +286,8 @@ const SETS: [Set; 25] = [
     },
 ];
 
-/// The live host with the files of systemd and fstab beneath another root.
-struct Rooted {
+/// The live host with systemd's files and fstab below another root directory.
+struct HostBelowRoot {
     live: LiveHost,
     root: PathBuf,
 }
@@ -300,7 +300,7 @@ const OF_SYSTEMD: [&str; 5] = [
     "/etc/fstab",
 ];
 
-impl Host for Rooted {
+impl Host for HostBelowRoot {
     fn ask(&self, question: &Question) -> Result<Vec<u8>, HostError> {
         let mut question = question.clone();
         if let Some(path) = question.path_mut()
@@ -312,8 +312,9 @@ impl Host for Rooted {
     }
 }
 
-/// Where, what, type and options of a unit, as systemd merges it; nothing where it loads none.
-fn by_systemd(root: &Path, unit: &str) -> Option<(String, String, String)> {
+/// Where, what, type and options of a unit as systemd merges it; `None` if systemd does not load
+/// the unit.
+fn mount_by_systemd(root: &Path, unit: &str) -> Option<(String, String, String)> {
     let mut verify = Command::new("systemd-analyze");
     verify
         .arg(format!("--root={}", root.display()))
@@ -345,9 +346,9 @@ fn by_systemd(root: &Path, unit: &str) -> Option<(String, String, String)> {
         .or_else(|| panic!("{unit}: {said}{}", stderr(&output)))
 }
 
-fn collected(root: &Path) -> FactSet {
+fn collect_below_root(root: &Path) -> FactSet {
     let live = LiveHost::with_program(env!("CARGO_BIN_EXE_walwise").into());
-    let host = Rooted {
+    let host = HostBelowRoot {
         live,
         root: root.to_owned(),
     };
@@ -355,13 +356,13 @@ fn collected(root: &Path) -> FactSet {
         without_programs: true,
         ..Request::default()
     };
-    run_all(&host, &request, &mut |_, _| {})
+    run_all_collectors(&host, &request, &mut |_, _| {})
 }
 
 #[test]
 #[ignore = "needs systemd"]
 fn units_are_what_systemd_makes_of_them() {
-    for Set {
+    for UnitFiles {
         what,
         fstab,
         files,
@@ -390,13 +391,13 @@ fn units_are_what_systemd_makes_of_them() {
             .env("SYSTEMD_FSTAB", root.join("etc/fstab"));
         assert!(generator.status_in_time().success());
 
-        let facts = collected(root);
+        let facts = collect_below_root(root);
         let mut ours: BTreeMap<String, (String, String, Vec<String>)> = BTreeMap::new();
         for entry in facts
-            .subjects(Scope::Boot)
+            .subjects_of_scope(Scope::Boot)
             .filter(|entry| entry.name().starts_with("/srv"))
         {
-            // What a unit stands in the place of, or masks, nobody mounts.
+            // A unit that another one overrides or masks mounts nothing.
             let by_another = |entry: &Subject| {
                 facts.value(entry, &boot::AUTO) == Some(false)
                     && !fstab.contains("noauto")
@@ -442,7 +443,7 @@ fn units_are_what_systemd_makes_of_them() {
             if !places.iter().any(|directory| known(directory)) {
                 continue;
             }
-            if let Some((source, fstype, options)) = by_systemd(root, unit.trim()) {
+            if let Some((source, fstype, options)) = mount_by_systemd(root, unit.trim()) {
                 let fstype = if fstype.is_empty() {
                     "auto".to_owned()
                 } else {

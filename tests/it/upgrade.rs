@@ -1,6 +1,5 @@
-//! The next kernel. An fstab with mistakes of every kind, each reported once with its level and
-//! nothing else beside them, on a recorded machine. On this machine the kernel itself confirms the
-//! mounts that will fail.
+//! The next kernel: an fstab with mistakes of every kind on a recorded host, each reported exactly
+//! once at its level. On the live host, the running kernel confirms which mounts fail.
 
 use std::collections::BTreeSet;
 use std::fs;
@@ -10,17 +9,17 @@ use std::process::Output;
 use serde_json::Value;
 
 use crate::support::deadline::CommandInTime as _;
-use crate::support::loops::Loop;
+use crate::support::loops::LoopDevice;
 use crate::support::{fact, recorded, run, stderr, stdout, walwise};
 
-/// A line of an fstab with the expected item: part, level, and a word of its sentence; `None` for a
+/// A line of an fstab with the expected part, level, and a word of the sentence; `None` for a
 /// correct line.
 type Line = (
     &'static str,
     Option<(&'static str, &'static str, &'static str)>,
 );
 
-/// Written for kernel 6.1, to be read with 6.17.
+/// Written for Linux 6.1 and checked for Linux 6.17.
 const LINES: &[Line] = &[
     ("UUID=01 / ext4 errors=remount-ro", None),
     ("UUID=02 /data xfs noatime", None),
@@ -82,8 +81,8 @@ const LINES: &[Line] = &[
     ("tmpfs /tmp tmpfs size=1G", None),
 ];
 
-/// A recorded machine with another fstab.
-fn machine(dir: &Path, lines: &[Line]) -> String {
+/// A recorded host with another fstab.
+fn host_with_fstab(dir: &Path, lines: &[Line]) -> String {
     let recorded = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/hosts/sata-volatile.host");
     let recorded = fs::read_to_string(recorded).unwrap();
     let (before, fstab) = recorded.split_once("config fstab /etc/fstab\n").unwrap();
@@ -99,7 +98,7 @@ fn machine(dir: &Path, lines: &[Line]) -> String {
         .map(|id| format!("|{id:02}\n"))
         .collect::<Vec<_>>()
         .concat();
-    // Whose kernel it is, its build text says.
+    // The kernel's build text identifies the vendor.
     let before = before.replace("(gcc) #1 SMP", "(gcc) #1 SMP Debian 6.1.119-1 (2024-11-22)");
     let text =
         format!("{before}config fstab /etc/fstab\n{rows}list /dev/disk/by-uuid\n{ids}{after}");
@@ -112,8 +111,8 @@ fn upgrade(arguments: &[&str]) -> Output {
     walwise().arg("upgrade").args(arguments).output_in_time()
 }
 
-/// The items of the answer, and the exit code.
-fn told(arguments: &[&str]) -> (i32, Vec<Value>) {
+/// Items of the answer, and the exit code.
+fn upgrade_items(arguments: &[&str]) -> (i32, Vec<Value>) {
     let output = upgrade(&[arguments, &["--format", "json"]].concat());
     let report: Value =
         serde_json::from_slice(&output.stdout).unwrap_or_else(|_| panic!("{}", stderr(&output)));
@@ -130,8 +129,8 @@ fn text<'v>(item: &'v Value, key: &str) -> &'v str {
 #[test]
 fn every_mistake_is_named_once_and_nothing_else() {
     let dir = tempfile::tempdir().unwrap();
-    let host = machine(dir.path(), LINES);
-    let (code, items) = told(&["--kernel", "6.17", "--host", &host]);
+    let host = host_with_fstab(dir.path(), LINES);
+    let (code, items) = upgrade_items(&["--kernel", "6.17", "--host", &host]);
     let of_boot: Vec<&Value> = items
         .iter()
         .filter(|item| text(item, "subject").starts_with("boot "))
@@ -162,7 +161,7 @@ fn every_mistake_is_named_once_and_nothing_else() {
         .count();
     assert_eq!(of_boot.len(), mistakes, "every item stands on a line");
     assert!(mistakes >= 10 && code == 3, "{mistakes} {code}");
-    // Blockers come first.
+    // Failures that stop the boot come first.
     let parts: Vec<&str> = items.iter().map(|item| text(item, "part")).collect();
     let first = parts.iter().take_while(|part| **part == "blocker").count();
     assert_eq!(
@@ -189,13 +188,12 @@ fn every_mistake_is_named_once_and_nothing_else() {
     }
 }
 
-/// A mistake under the next kernel that is none under this one counts as the upgrade's, and the
-/// reverse.
+/// A mistake counts for the upgrade only if the current kernel accepts it.
 #[test]
 fn what_the_upgrade_brings_is_told_from_what_is_there_already() {
     let dir = tempfile::tempdir().unwrap();
-    let host = machine(dir.path(), LINES);
-    let (_, items) = told(&["--kernel", "6.17", "--host", &host]);
+    let host = host_with_fstab(dir.path(), LINES);
+    let (_, items) = upgrade_items(&["--kernel", "6.17", "--host", &host]);
     let already = |what: &str| {
         let item = items
             .iter()
@@ -207,13 +205,13 @@ fn what_the_upgrade_brings_is_told_from_what_is_there_already() {
     assert!(
         already("nodatacow is refused") && already("data=orderly") && already("mand has no effect")
     );
-    // And back: 4.14 still heeds what 6.17 refuses.
+    // The reverse direction: Linux 4.14 obeys an option that 6.17 refuses.
     let after = fs::read_to_string(&host)
         .unwrap()
         .replace("6.1.0-28-amd64", "6.17.3");
     let after = after.replace("Debian 6.1.119-1", "Debian 6.17.3-1");
     fs::write(&host, after).unwrap();
-    let (_, items) = told(&["--kernel", "4.14", "--host", &host]);
+    let (_, items) = upgrade_items(&["--kernel", "4.14", "--host", &host]);
     let better = items
         .iter()
         .find(|item| text(item, "what").starts_with("inode_cache"))
@@ -224,8 +222,8 @@ fn what_the_upgrade_brings_is_told_from_what_is_there_already() {
     );
 }
 
-/// A component that is named with its present version is no change; and a kernel that is older than
-/// the running one is no upgrade.
+/// A component given with its current version changes nothing, and an older kernel is not an
+/// upgrade.
 #[test]
 fn what_is_assumed_is_held_against_what_is() {
     let host = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/hosts/sata-volatile.host");
@@ -265,7 +263,7 @@ fn the_exit_code_is_that_of_what_stands_in_the_way() {
         ("UUID=01 /m/a ext4 noatiem", 4, 5),
         ("UUID=01 /m/a ext4 nodatacow", 3, 3),
     ] {
-        let host = machine(
+        let host = host_with_fstab(
             dir.path(),
             &[("UUID=02 / ext4 defaults", None), (line, None)],
         );
@@ -294,14 +292,14 @@ fn the_exit_code_is_that_of_what_stands_in_the_way() {
 #[test]
 fn a_distribution_without_the_file_system_is_a_blocker() {
     let dir = tempfile::tempdir().unwrap();
-    let host = machine(
+    let host = host_with_fstab(
         dir.path(),
         &[
             ("UUID=01 / ext4 defaults", None),
             ("UUID=02 /m/a btrfs noatime", None),
         ],
     );
-    let (code, items) = told(&["--os", "rhel10", "--host", &host]);
+    let (code, items) = upgrade_items(&["--os", "rhel10", "--host", &host]);
     assert_eq!(code, 3, "{items:#?}");
     let blockers: Vec<&Value> = items
         .iter()
@@ -312,20 +310,20 @@ fn a_distribution_without_the_file_system_is_a_blocker() {
         "{blockers:#?}"
     );
     assert_eq!(
-        told(&["--kernel", "6.18", "--os", "debian", "--host", &host]).0,
+        upgrade_items(&["--kernel", "6.18", "--os", "debian", "--host", &host]).0,
         0
     );
 }
 
-/// Tools that make what the kernel cannot mount.
+/// New tools create file systems that the kernel cannot mount.
 #[test]
 fn newer_tools_than_the_kernel_are_told() {
     let dir = tempfile::tempdir().unwrap();
-    let host = machine(dir.path(), &[("UUID=01 / ext4 defaults", None)]);
-    let (_, items) = told(&["--xfsprogs", "6.18", "--host", &host]);
+    let host = host_with_fstab(dir.path(), &[("UUID=01 / ext4 defaults", None)]);
+    let (_, items) = upgrade_items(&["--xfsprogs", "6.18", "--host", &host]);
     let item = items
         .iter()
-        .find(|item| text(item, "what").contains("a new xfs"))
+        .find(|item| text(item, "what").contains("a newly created xfs"))
         .unwrap();
     assert!(text(item, "because").contains("parent"), "{item}");
 }
@@ -353,7 +351,7 @@ fn wrong_use_is_said() {
     }
 }
 
-/// Recorded machines of every kind with a possible later or earlier kernel: each gets an answer.
+/// Recorded hosts of every kind with a later or earlier kernel: each gets an answer.
 #[test]
 fn any_machine_can_be_asked_about_any_kernel() {
     let kernels = [
@@ -362,9 +360,9 @@ fn any_machine_can_be_asked_about_any_kernel() {
         &["--kernel", "7.2", "--os", "debian"],
     ];
     let mut seen = BTreeSet::new();
-    for (at, host) in recorded::files().iter().enumerate() {
+    for (at, host) in recorded::recorded_host_files().iter().enumerate() {
         let kernel = kernels[at % kernels.len()];
-        let (code, items) = told(&[kernel, &["--host", host.to_str().unwrap()]].concat());
+        let (code, items) = upgrade_items(&[kernel, &["--host", host.to_str().unwrap()]].concat());
         assert!([0, 3].contains(&code), "{}: {code}", host.display());
         seen.extend(items.iter().map(|item| text(item, "part").to_owned()));
     }
@@ -374,13 +372,13 @@ fn any_machine_can_be_asked_about_any_kernel() {
     );
 }
 
-/// This machine with an fstab of real devices: each line that is said to be refused is refused by
-/// the kernel that runs, and each other one mounts.
+/// The live host with an fstab of real devices: the running kernel refuses each line reported as
+/// refused, and mounts every other line.
 #[test]
 #[ignore = "needs root: mounts loop devices, and a file over /etc/fstab in a name space of its own"]
 fn what_is_said_to_be_refused_is_refused() {
     let disk = |fs: &str| {
-        let disk = Loop::new(512);
+        let disk = LoopDevice::new(512);
         disk.mkfs(&[&format!("mkfs.{fs}"), "-q"]);
         disk
     };
@@ -441,7 +439,7 @@ fn what_is_said_to_be_refused_is_refused() {
             "{fs} {options}: {items:#?}"
         );
     }
-    // In a container the devices under /dev are somebody's choice.
+    // In a container the administrator chooses the devices under /dev.
     if fact(&report, "host", "host.container") == Some(&Value::from("none")) {
         let missing = items
             .iter()
@@ -452,12 +450,12 @@ fn what_is_said_to_be_refused_is_refused() {
     }
 }
 
-/// After the upgrade, with the earlier report as baseline: the same mistakes, each once, and those
-/// that the new kernel causes marked as new.
+/// After the upgrade, with the earlier report as baseline: each mistake appears once, and only
+/// those that the new kernel causes are marked new.
 #[test]
 fn with_a_baseline_from_before_every_mistake_is_named_once() {
     let dir = tempfile::tempdir().unwrap();
-    let host = machine(dir.path(), LINES);
+    let host = host_with_fstab(dir.path(), LINES);
     let check = |arguments: &[&str]| {
         let output = walwise()
             .args(["check", "--host", &host])
@@ -495,7 +493,7 @@ fn with_a_baseline_from_before_every_mistake_is_named_once() {
             .iter()
             .map(|finding| text(&finding["now"], "level"))
             .collect();
-        // That an option is not known is a warning whatever it would come to.
+        // An unknown option is a warning, whatever its effect.
         let level = |(part, level, _)| {
             if part == "not-known" {
                 "warning"
@@ -534,8 +532,8 @@ fn with_a_baseline_from_before_every_mistake_is_named_once() {
     }
 }
 
-/// The module of ZFS is built apart from the kernel: one that it does not support leaves no pool
-/// after the next boot.
+/// ZFS modules are built for one kernel, so an unsupported kernel leaves every pool unavailable
+/// after the boot.
 #[test]
 fn a_kernel_beyond_what_openzfs_supports_stands_in_the_way() {
     let host = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/hosts/zfs-sync-standard.host");
@@ -549,7 +547,7 @@ fn a_kernel_beyond_what_openzfs_supports_stands_in_the_way() {
             "--assume",
             &assumed,
         ];
-        let (code, items) = told(&arguments);
+        let (code, items) = upgrade_items(&arguments);
         let items: Vec<(String, bool)> = items
             .iter()
             .filter(|item| item["rule"] == "zfs.kernel-too-new")
@@ -575,7 +573,7 @@ fn a_kernel_beyond_what_openzfs_supports_stands_in_the_way() {
     );
 }
 
-/// A type that is missing from the table is reported, and counts where undecided items do.
+/// A type missing from the table counts as undecided.
 #[test]
 fn a_file_system_that_the_table_does_not_know_cannot_be_told() {
     let dir = tempfile::tempdir().unwrap();
@@ -583,44 +581,46 @@ fn a_file_system_that_the_table_does_not_know_cannot_be_told() {
         ("UUID=01 /m/a hfsplus noatime", "6.17"),
         ("UUID=02 /m/b newfs noatime", "6.12"),
     ] {
-        let host = machine(dir.path(), &[(line, None)]);
+        let host = host_with_fstab(dir.path(), &[(line, None)]);
         let arguments = ["--host", &host, "--kernel", kernel];
-        let (_, items) = told(&arguments);
+        let (_, items) = upgrade_items(&arguments);
         let about = items.iter().find(|item| {
             item["what"]
                 .as_str()
                 .unwrap()
-                .starts_with("it is unknown whether that kernel has")
+                .starts_with("it is unknown whether the new kernel has")
         });
         assert_eq!(
             about.unwrap_or_else(|| panic!("{line}: {items:?}"))["part"],
             "not-known",
             "{line}"
         );
-        let (code, _) = told(&[&arguments[..], &["--fail-on-undecided"]].concat());
+        let (code, _) = upgrade_items(&[&arguments[..], &["--fail-on-undecided"]].concat());
         assert_eq!(code, 5, "{line}");
     }
-    let host = machine(
+    let host = host_with_fstab(
         dir.path(),
         &[
             ("UUID=14 /boot/efi vfat umask=0077", None),
             ("tmpfs /tmp tmpfs size=1G", None),
         ],
     );
-    let (code, items) = told(&["--host", &host, "--kernel", "6.17", "--fail-on-undecided"]);
+    let (code, items) =
+        upgrade_items(&["--host", &host, "--kernel", "6.17", "--fail-on-undecided"]);
     assert!(
         !items.iter().any(|item| item["part"] == "not-known"),
         "{code}: {items:?}"
     );
 }
 
-/// The contents of the disks need code that a kernel may lack, although nothing about them changes.
+/// Contents of a disk may need code that the new kernel lacks, even if the file system does not
+/// change.
 #[test]
 fn formats_that_a_kernel_has_no_code_for_stand_in_the_way() {
     let hosts = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/hosts");
     let formats = |host: &Path, arguments: &[&str]| {
         let arguments = [&["--host", host.to_str().unwrap()], arguments].concat();
-        let (code, items) = told(&arguments);
+        let (code, items) = upgrade_items(&arguments);
         let about = items
             .iter()
             .filter(|item| item["what"].as_str().unwrap().starts_with("it is a"));
@@ -680,7 +680,7 @@ fn formats_that_a_kernel_has_no_code_for_stand_in_the_way() {
     assert_eq!(formats(&array, &["--kernel", "6.6"]).1, []);
 }
 
-/// A kernel that is known to damage data is no good one to go to, nor one to go on with.
+/// A kernel known to damage data is reported both as the new kernel and as the running one.
 #[test]
 fn a_kernel_that_corrupts_data_is_named() {
     let dir = tempfile::tempdir().unwrap();
@@ -689,12 +689,12 @@ fn a_kernel_that_corrupts_data_is_named() {
         ("6.1.64-1", "6.1.65", "changes"),
         ("6.1.64-1", "6.1.66", "better"),
     ] {
-        let host = machine(dir.path(), LINES);
+        let host = host_with_fstab(dir.path(), LINES);
         let recorded = fs::read_to_string(&host)
             .unwrap()
             .replace("6.1.119-1", running);
         fs::write(&host, recorded).unwrap();
-        let (_, items) = told(&["--host", &host, "--kernel", next]);
+        let (_, items) = upgrade_items(&["--host", &host, "--kernel", next]);
         let named: Vec<&str> = items
             .iter()
             .filter(|item| text(item, "rule") == "release.ext4-direct-writes")

@@ -1,5 +1,5 @@
-//! Commands of a user's rules, which appear as the user's own and in nothing to run. And mistakes
-//! between two files, which the command in a report must show.
+//! Commands in user rules: reports mark them as the user's own and never offer them to run. The
+//! command printed in a report must also show mistakes between two rule files.
 
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -16,7 +16,7 @@ fn host() -> String {
     format!("{ROOT}/tests/hosts/el9-ext4.host")
 }
 
-fn rules() -> (tempfile::TempDir, String) {
+fn user_rules_directory() -> (tempfile::TempDir, String) {
     let dir = tempfile::tempdir().unwrap();
     fs::copy(
         format!("{ROOT}/tests/rules/user/commands.toml"),
@@ -46,8 +46,7 @@ fn check(format: &str, rules: &str) -> String {
     stdout(&output)
 }
 
-/// The lines with this in them.
-fn with<'t>(text: &'t str, part: &str) -> Vec<&'t str> {
+fn lines_containing<'t>(text: &'t str, part: &str) -> Vec<&'t str> {
     text.lines().filter(|line| line.contains(part)).collect()
 }
 
@@ -66,11 +65,11 @@ const OWN: [(&str, &str); 9] = [
 
 #[test]
 fn commands_of_users_are_shown_as_their_own_and_are_in_nothing_to_run() {
-    let (_dir, rules) = rules();
+    let (_dir, rules) = user_rules_directory();
     for format in ["text", "markdown", "html"] {
         let report = check(format, &rules);
         assert!(
-            with(&report, "your own command, from ").len() >= OWN.len(),
+            lines_containing(&report, "your own command, from ").len() >= OWN.len(),
             "{report}"
         );
         for (purpose, command) in OWN {
@@ -98,7 +97,7 @@ fn commands_of_users_are_shown_as_their_own_and_are_in_nothing_to_run() {
                 "{command} is in the {format}:\n{printed}"
             );
         }
-        let left_out = with(&printed, "is left out: walwise does not check it");
+        let left_out = lines_containing(&printed, "is omitted, because walwise does not check it");
         assert_eq!(left_out.is_empty(), format != "script", "{printed}");
         assert!(
             left_out.iter().all(|line| line.starts_with('#')),
@@ -156,20 +155,20 @@ fn the_author_is_warned_of_a_command_that_looks_as_if_it_destroys_data() {
     assert_eq!(stdout(&output), "2 rules, no mistakes\n");
     assert_eq!(warned.matches("warning: ").count(), 1, "{warned}");
     assert!(
-        warned.contains("warning: this command looks as if it destroys data: `rm`"),
+        warned.contains("warning: this command may destroy data: `rm`"),
         "{warned}"
     );
-    let (_dir, rules) = rules();
+    let (_dir, rules) = user_rules_directory();
     let report: Value = serde_json::from_str(&check("json", &rules)).unwrap();
     assert!(
-        !report["warnings"].to_string().contains("destroys data"),
+        !report["warnings"].to_string().contains("destroy data"),
         "{}",
         report["warnings"]
     );
 }
 
-/// The command that a report names, run.
-fn named(complaint: &str) -> (Option<i32>, String) {
+/// Runs the command that a complaint names.
+fn run_named_command(complaint: &str) -> (Option<i32>, String) {
     let command = complaint
         .split('`')
         .nth(1)
@@ -199,13 +198,13 @@ fn what_a_report_says_of_two_files_the_command_that_it_names_shows() {
         complaint.contains(&format!("{b} has 2 mistakes (lines 4, 39, with {a}:4)")),
         "{complaint}"
     );
-    let (code, shown) = named(&complaint);
+    let (code, shown) = run_named_command(&complaint);
     assert_eq!(code, Some(2), "{shown}");
     assert!(
         shown.contains("a second rule `site.noatime`") && shown.contains(&format!("{a}:4")),
         "{shown}"
     );
-    // A file of a built-in one's name is the user's.
+    // A user file with the name of a built-in file still belongs to the user.
     let builtin = dir.path().join("ext4.toml");
     fs::rename(&files[1], &builtin).unwrap();
     fs::remove_file(&files[0]).unwrap();

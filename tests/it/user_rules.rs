@@ -1,6 +1,6 @@
-//! A user's rules: their changes are reported, their mistakes disable nothing else, and files in
-//! `/etc` that others than root could have written do not count. And the identity of the rules
-//! behind a report.
+//! User rules: reports name their changes, mistakes in one file disable nothing else, and files in
+//! `/etc` that others than root can write are ignored. Tests also cover the fingerprint of the
+//! rules behind a report.
 
 use std::os::unix::fs::PermissionsExt;
 use std::process::{Command, Output};
@@ -12,17 +12,17 @@ use crate::support::{self, run, stderr, stdout, walwise};
 
 const ROOT: &str = env!("CARGO_MANIFEST_DIR");
 
-fn of_repository(path: &str) -> String {
+fn repository_path(path: &str) -> String {
     format!("{ROOT}/{path}")
 }
 
-/// A host with a warning and nothing worse.
-fn calm() -> String {
-    of_repository("tests/hosts/el9-ext4.host")
+/// A host with one warning and no critical finding.
+fn host_with_one_warning() -> String {
+    repository_path("tests/hosts/el9-ext4.host")
 }
 
-/// `walwise` in the repository, so that files are named as they are there.
-fn ran(arguments: &[&str]) -> Output {
+/// walwise run in the repository, so that file names are relative.
+fn run_in_repository(arguments: &[&str]) -> Output {
     walwise().current_dir(ROOT).args(arguments).output_in_time()
 }
 
@@ -30,13 +30,22 @@ fn code(output: &Output) -> i32 {
     output.status.code().expect("walwise ended by itself")
 }
 
-/// A check of the calm host, as JSON.
-fn check(more: &[&str]) -> (i32, Value, String) {
-    let output = ran(&[
-        &["check", "--host", &calm(), "-v", "--format", "json"],
-        more,
-    ]
-    .concat());
+/// JSON report of the calm host with these options.
+fn check_calm_host(more: &[&str]) -> (i32, Value, String) {
+    let output = run_in_repository(
+        &[
+            &[
+                "check",
+                "--host",
+                &host_with_one_warning(),
+                "-v",
+                "--format",
+                "json",
+            ],
+            more,
+        ]
+        .concat(),
+    );
     let report = serde_json::from_slice(&output.stdout)
         .unwrap_or_else(|e| panic!("{e}: {}", stderr(&output)));
     (code(&output), report, stderr(&output))
@@ -47,7 +56,7 @@ fn directory(files: &[&str]) -> tempfile::TempDir {
     let dir = tempfile::tempdir().unwrap();
     for file in files {
         std::fs::copy(
-            of_repository(&format!("tests/rules/user/{file}")),
+            repository_path(&format!("tests/rules/user/{file}")),
             dir.path().join(file),
         )
         .unwrap();
@@ -73,19 +82,19 @@ fn evaluated(report: &Value) -> Vec<&str> {
         .collect()
 }
 
-fn said(report: &Value, words: &str) -> bool {
+fn has_warning_with(report: &Value, words: &str) -> bool {
     warnings(report)
         .iter()
         .any(|warning| warning.contains(words))
 }
 
-/// The settings that may leave a configuration file are compiled in: a table beside a user's rules
-/// is a file with mistakes.
+/// The list of settings that may leave a configuration file is compiled in; such a table beside
+/// user rules is rejected.
 #[test]
 fn a_users_table_lets_no_secret_out() {
     let (data, rules) = (tempfile::tempdir().unwrap(), tempfile::tempdir().unwrap());
     let data = data.path().canonicalize().unwrap();
-    // What belongs to root is looked at as nobody.
+    // Root's files are read as user nobody.
     std::fs::set_permissions(&data, std::fs::Permissions::from_mode(0o755)).unwrap();
     std::fs::create_dir(data.join("global")).unwrap();
     std::fs::write(data.join("PG_VERSION"), "15\n").unwrap();
@@ -100,7 +109,7 @@ fn a_users_table_lets_no_secret_out() {
         std::fs::write(rules.path().join(file), table).unwrap();
     }
     let path = data.to_str().unwrap();
-    let output = ran(&[
+    let output = run_in_repository(&[
         "check",
         path,
         "--rules",
@@ -120,7 +129,7 @@ fn a_users_table_lets_no_secret_out() {
         Some(&Value::Bool(false))
     );
     assert!(
-        said(&report, "servers.toml has "),
+        has_warning_with(&report, "servers.toml has "),
         "{:?}",
         warnings(&report)
     );
@@ -128,9 +137,9 @@ fn a_users_table_lets_no_secret_out() {
 
 #[test]
 fn ten_mistakes_of_a_users_file_are_told_at_once() {
-    let output = ran(&["rules", "check", "tests/rules/user/site.toml"]);
+    let output = run_in_repository(&["rules", "check", "tests/rules/user/site.toml"]);
     assert_eq!((code(&output), stdout(&output).as_str()), (2, ""));
-    // Where the built-in rule stands is not ours to say.
+    // The line number of the built-in rule changes with edits of the file.
     insta::with_settings!({filters => vec![(r"verdict\.toml:\d+", "verdict.toml:[line]")]}, {
         insta::assert_snapshot!("ten_mistakes", stderr(&output));
     });
@@ -139,11 +148,11 @@ fn ten_mistakes_of_a_users_file_are_told_at_once() {
 
 #[test]
 fn a_file_with_mistakes_takes_nothing_else_away() {
-    let (plain_code, plain, silent) = check(&[]);
+    let (plain_code, plain, silent) = check_calm_host(&[]);
     assert_eq!((plain_code, silent.as_str()), (0, ""));
     let dir = directory(&["site.toml", "good.toml"]);
-    let (with_code, with, complaint) = check(&["--rules", dir.path().to_str().unwrap()]);
-    // Nothing was found, and that is not said to be all right while rules are missing.
+    let (with_code, with, complaint) = check_calm_host(&["--rules", dir.path().to_str().unwrap()]);
+    // No finding does not mean all is right while rules are missing.
     assert_eq!(with_code, 2);
     assert_eq!(complaint.lines().count(), 1, "{complaint}");
     assert!(
@@ -160,12 +169,13 @@ fn a_file_with_mistakes_takes_nothing_else_away() {
     assert_eq!(evaluated(&with), expected);
     let sentence = complaint.trim_end().strip_prefix("walwise: ").unwrap();
     assert!(
-        said(&with, sentence) && said(&with, "no effect: there is no rule `verdict.gest`"),
+        has_warning_with(&with, sentence)
+            && has_warning_with(&with, "no effect: there is no rule `verdict.gest`"),
         "{:?}",
         warnings(&with)
     );
-    // What was found counts before.
-    let found = ran(&[
+    // Findings take precedence over the mistake in the exit code.
+    let found = run_in_repository(&[
         "check",
         "--host",
         "tests/hosts/ext4-nobarrier.host",
@@ -175,11 +185,11 @@ fn a_file_with_mistakes_takes_nothing_else_away() {
         "json",
     ]);
     assert_eq!((code(&found), stderr(&found).as_str()), (3, ""));
-    let text = ran(&[
+    let text = run_in_repository(&[
         "check",
         "-v",
         "--host",
-        &calm(),
+        &host_with_one_warning(),
         "--rules",
         dir.path().to_str().unwrap(),
     ]);
@@ -194,13 +204,13 @@ fn a_file_with_mistakes_takes_nothing_else_away() {
 fn what_users_rules_change_is_said_wherever_it_shows() {
     let dir = directory(&["good.toml"]);
     let rules = dir.path().to_str().unwrap();
-    let (_, report, _) = check(&["--rules", rules]);
-    assert!(said(
+    let (_, report, _) = check_calm_host(&["--rules", rules]);
+    assert!(has_warning_with(
         &report,
         "rule mount.noatime is switched off: our backup goes by access times"
     ));
     assert!(
-        said(
+        has_warning_with(
             &report,
             "rule verdict.guest is raised from advice to warning: nobody has tested"
         ),
@@ -223,22 +233,28 @@ fn what_users_rules_change_is_said_wherever_it_shows() {
         .find(|tally| tally["rule"] == "site.ext4")
         .unwrap();
     assert_eq!(mine["evidence"][0]["source"], "our lab, report 12");
-    let list = stdout(&ran(&["rules", "list", "--rules", rules]));
+    let list = stdout(&run_in_repository(&["rules", "list", "--rules", rules]));
     assert!(
         list.contains("verdict.guest is raised from advice to warning")
             && list.contains("site.ext4"),
         "{list}"
     );
-    let show = stdout(&ran(&["rules", "show", "site.ext4", "--rules", rules]));
+    let show = stdout(&run_in_repository(&[
+        "rules",
+        "show",
+        "site.ext4",
+        "--rules",
+        rules,
+    ]));
     assert!(
         show.contains("1200 commits per second") && show.contains("caveat: on one machine"),
         "{show}"
     );
-    let explained = stdout(&ran(&[
+    let explained = stdout(&run_in_repository(&[
         "explain",
         "verdict.guest",
         "--host",
-        &calm(),
+        &host_with_one_warning(),
         "--rules",
         rules,
     ]));
@@ -248,7 +264,8 @@ fn what_users_rules_change_is_said_wherever_it_shows() {
     );
 }
 
-/// A critical rule made a warning is one, and says what it was.
+/// A critical rule lowered to a warning counts as a warning, and the report shows the original
+/// level.
 #[test]
 fn a_lowered_level_shows_the_one_that_was_written() {
     let dir = tempfile::tempdir().unwrap();
@@ -257,17 +274,19 @@ fn a_lowered_level_shows_the_one_that_was_written() {
     std::fs::write(dir.path().join("lower.toml"), text).unwrap();
     let host = "tests/hosts/ext4-nobarrier.host";
     let check = |more: &[&str]| {
-        ran(&[
+        run_in_repository(
             &[
-                "check",
-                "--host",
-                host,
-                "--rules",
-                dir.path().to_str().unwrap(),
-            ],
-            more,
-        ]
-        .concat())
+                &[
+                    "check",
+                    "--host",
+                    host,
+                    "--rules",
+                    dir.path().to_str().unwrap(),
+                ],
+                more,
+            ]
+            .concat(),
+        )
     };
     let report: Value = serde_json::from_slice(&check(&["-v", "--format", "json"]).stdout).unwrap();
     let finding = report["findings"]
@@ -277,7 +296,7 @@ fn a_lowered_level_shows_the_one_that_was_written() {
         .find(|f| f["rule"] == "barrier.ext4-off")
         .unwrap();
     assert_eq!(finding["level"], "warning");
-    assert!(said(
+    assert!(has_warning_with(
         &report,
         "rule barrier.ext4-off is lowered from critical to warning: scratch data ("
     ));
@@ -296,23 +315,28 @@ fn a_lowered_level_shows_the_one_that_was_written() {
     );
 }
 
-/// The fingerprint is that of the files, by other programs too.
+/// The fingerprint of the rule pack can be recomputed with sha256sum.
 #[test]
 fn the_pack_is_what_sha256sum_says() {
     let sums =
         "cd \"$1\" && find rules -name '*.toml' | LC_ALL=C sort | xargs sha256sum | sha256sum";
     let expected = run("sh", &["-c", sums, "sh", ROOT]);
-    let (_, report, _) = check(&[]);
+    let (_, report, _) = check_calm_host(&[]);
     let expected = expected.split_whitespace().next().unwrap();
     assert_eq!(report["pack"]["sha256"], expected);
     assert_eq!(report["pack"]["shipped_sha256"], expected);
     let short = &expected[..12];
     for arguments in [
-        &["check", "-v", "--host", &calm()][..],
+        &["check", "-v", "--host", &host_with_one_warning()][..],
         &["rules", "list"],
-        &["explain", "verdict.unproven", "--host", &calm()],
+        &[
+            "explain",
+            "verdict.unproven",
+            "--host",
+            &host_with_one_warning(),
+        ],
     ] {
-        let output = stdout(&ran(arguments));
+        let output = stdout(&run_in_repository(arguments));
         assert!(
             output.contains(&format!("pack {}, {short}", env!("CARGO_PKG_VERSION"))),
             "{arguments:?}: {output}"
@@ -320,9 +344,8 @@ fn the_pack_is_what_sha256sum_says() {
     }
 }
 
-/// `walwise check` with an `/etc` of its own, in which a user's file lies and something was done to
-/// it.
-fn with_rules_d(done: &str) -> (i32, Value) {
+/// `walwise check` with its own `/etc`, in which a user rule file was changed in the given way.
+fn check_with_rules_d(done: &str) -> (i32, Value) {
     let script = "mount -t tmpfs -o mode=755 none /etc && mkdir -p /etc/walwise/rules.d && \
                   cp \"$1\" /etc/walwise/rules.d/good.toml && cd /etc/walwise/rules.d && eval \"$2\" && cd / && \
                   exec \"$3\" check -v --host \"$4\" --format json";
@@ -333,10 +356,10 @@ fn with_rules_d(done: &str) -> (i32, Value) {
             "-c",
             script,
             "sh",
-            &of_repository("tests/rules/user/good.toml"),
+            &repository_path("tests/rules/user/good.toml"),
             done,
         ])
-        .args([env!("CARGO_BIN_EXE_walwise"), &calm()])
+        .args([env!("CARGO_BIN_EXE_walwise"), &host_with_one_warning()])
         .output_in_time();
     let report = serde_json::from_slice(&output.stdout)
         .unwrap_or_else(|e| panic!("{e}: {}", support::stderr(&output)));
@@ -347,8 +370,8 @@ fn with_rules_d(done: &str) -> (i32, Value) {
 #[ignore = "needs root: an /etc of its own"]
 fn rules_of_the_machine_count_where_root_alone_could_write_them() {
     let in_force = |report: &Value| evaluated(report).contains(&"site.ext4");
-    let (_, plain, _) = check(&[]);
-    let (fine, report) = with_rules_d("true");
+    let (_, plain, _) = check_calm_host(&[]);
+    let (fine, report) = check_with_rules_d("true");
     assert!(in_force(&report) && fine == 0, "{:?}", warnings(&report));
     assert_eq!(
         report["pack"]["user_files"][0]["file"],
@@ -391,9 +414,9 @@ fn rules_of_the_machine_count_where_root_alone_could_write_them() {
         ),
     ];
     for (done, why) in doubtful {
-        let (code, report) = with_rules_d(done);
+        let (code, report) = check_with_rules_d(done);
         assert!(
-            said(&report, why) && said(&report, "not in force"),
+            has_warning_with(&report, why) && has_warning_with(&report, "not in force"),
             "{done}: {:?}",
             warnings(&report)
         );
@@ -404,7 +427,7 @@ fn rules_of_the_machine_count_where_root_alone_could_write_them() {
         "rm good.toml",
         "rm good.toml && rmdir /etc/walwise/rules.d",
     ] {
-        let (code, report) = with_rules_d(nothing);
+        let (code, report) = check_with_rules_d(nothing);
         assert_eq!(
             (code, &report["warnings"]),
             (0, &plain["warnings"]),
@@ -412,7 +435,8 @@ fn rules_of_the_machine_count_where_root_alone_could_write_them() {
         );
         assert_eq!(report["pack"], plain["pack"]);
     }
-    let (_, report) =
-        with_rules_d("mkdir /etc/root && mv good.toml /etc/root && ln -s /etc/root/good.toml .");
+    let (_, report) = check_with_rules_d(
+        "mkdir /etc/root && mv good.toml /etc/root && ln -s /etc/root/good.toml .",
+    );
     assert!(in_force(&report), "a link to what is root's alone");
 }

@@ -1,59 +1,59 @@
-//! The validity table compared with this very kernel: every accepted option must mount, every
-//! refused one must not, and one without effect must change nothing. Features are created and
-//! mounted, and advised remounts must be in force afterwards. File systems are real, on loop
-//! devices.
+//! Compares the table of options with the running kernel: accepted options must mount, refused ones
+//! must not, and options without effect must change nothing. File system features are created and
+//! mounted, and advised remounts must take effect. All file systems are real, on loop devices.
 
 use std::collections::BTreeSet;
 use std::process::Command;
 
 use walwise_judge::compat::{
-    Effect, MountExample, feature_examples, mkfs_feature, mount_examples, mount_options,
-    options_in_effect, words_to_omit,
+    Effect, MountOptionExample, feature_support_at_mkfs, mkfs_feature_examples,
+    mkfs_omit_arguments, mount_option_examples, mount_options_support, options_in_effect,
 };
 use walwise_judge::rules::RuleSet;
 use walwise_judge::rules::model::{AdviceSpec, ChangeSpec};
 use walwise_model::version::Version;
 
-use super::support::loops::{Loop, Mounted, file_system};
+use super::support::loops::{LoopDevice, Mounted, mount_file_system};
 use super::support::{check_json, run, stderr, stdout, walwise};
 use crate::support::deadline::CommandInTime as _;
 
 const MIB: u64 = 512;
 
-/// The running kernel as the mainline kernel it claims to be; a vendor's kernel is decided by fewer
-/// rows, never by others.
-fn kernel() -> Version {
+/// The running kernel's version as a mainline version: vendor rows are then not used, which leaves
+/// fewer rows and no contradicting ones.
+fn running_kernel() -> Version {
     Version::parse(run("uname", &["-r"]).trim()).expect("a kernel release")
 }
 
 /// A loop device with a new file system.
-fn disk(fs: &str) -> Loop {
-    let disk = Loop::new(MIB);
+fn disk_with_file_system(fs: &str) -> LoopDevice {
+    let disk = LoopDevice::new(MIB);
     let command = format!("mkfs.{fs}");
     disk.mkfs(&[&command, "-q"]);
     disk
 }
 
-fn check(fs: &str) {
-    let kernel = kernel();
+fn check_options_of(fs: &str) {
+    let kernel = running_kernel();
     let (mut mounted, mut refused, mut wrong) = (0, 0, Vec::new());
-    // Some options change a file system for good, so each group of effects has one of its own.
-    let (good, bad) = (disk(fs), disk(fs));
+    // Some options change a file system permanently, so accepted and refused options use different
+    // file systems.
+    let (good, bad) = (disk_with_file_system(fs), disk_with_file_system(fs));
     let foreign = ["ext4", "xfs", "btrfs"]
         .into_iter()
         .filter(|other| *other != fs)
-        .flat_map(mount_examples);
-    let alone = mount_examples(fs)
+        .flat_map(mount_option_examples);
+    let alone = mount_option_examples(fs)
         .into_iter()
         .chain(foreign)
         .map(|example| (example.option, None));
-    let accompanied = mount_examples(fs)
+    let accompanied = mount_option_examples(fs)
         .into_iter()
         .map(|example| (example.option, example.companion));
     for (option, beside) in alone.chain(accompanied) {
         let words: Vec<String> = beside.into_iter().chain([option]).collect();
         let line = words.join(",");
-        let Some(ruling) = mount_options(fs, &words, &[], &kernel, "mainline").pop() else {
+        let Some(ruling) = mount_options_support(fs, &words, &[], &kernel, "mainline").pop() else {
             continue;
         };
         match ruling.effect {
@@ -86,39 +86,39 @@ fn check(fs: &str) {
 #[test]
 #[ignore = "needs root: mounts loop devices"]
 fn ext4_takes_and_refuses_what_the_table_says() {
-    check("ext4");
+    check_options_of("ext4");
 }
 
 #[test]
 #[ignore = "needs root: mounts loop devices"]
 fn xfs_takes_and_refuses_what_the_table_says() {
-    check("xfs");
+    check_options_of("xfs");
 }
 
 #[test]
 #[ignore = "needs root: mounts loop devices"]
 fn btrfs_takes_and_refuses_what_the_table_says() {
-    check("btrfs");
+    check_options_of("btrfs");
 }
 
 const FAMILIES: [&str; 3] = ["ext4", "xfs", "btrfs"];
 
-/// Options as they compare.
 fn sorted(mut options: Vec<String>) -> Vec<String> {
     options.sort();
     options.dedup();
     options
 }
 
-/// The kernel's ruling on one option, with the option that it needs beside it.
-fn effect(fs: &str, example: &MountExample) -> (String, Effect) {
+/// The options to mount, including the option that the example needs, and the effect according to
+/// the table.
+fn option_effect(fs: &str, example: &MountOptionExample) -> (String, Effect) {
     let words: Vec<String> = example
         .companion
         .iter()
         .chain([&example.option])
         .cloned()
         .collect();
-    let ruling = mount_options(fs, &words, &[], &kernel(), "mainline")
+    let ruling = mount_options_support(fs, &words, &[], &running_kernel(), "mainline")
         .pop()
         .unwrap();
     (words.join(","), ruling.effect)
@@ -128,16 +128,19 @@ fn effect(fs: &str, example: &MountExample) -> (String, Effect) {
 #[ignore = "needs root: mounts loop devices"]
 fn what_has_no_effect_or_is_the_default_changes_nothing_in_force() {
     for fs in FAMILIES {
-        let disk = disk(fs);
-        let without = sorted(disk.in_force_with("").unwrap());
+        let disk = disk_with_file_system(fs);
+        let without = sorted(disk.options_in_force_with("").unwrap());
         let (mut wrong, mut tried) = (Vec::new(), 0);
-        for (line, effect) in mount_examples(fs).iter().map(|example| effect(fs, example)) {
+        for (line, effect) in mount_option_examples(fs)
+            .iter()
+            .map(|example| option_effect(fs, example))
+        {
             if !matches!(effect, Effect::NoEffect | Effect::DefaultAnyway) {
                 continue;
             }
             tried += 1;
-            let with = sorted(disk.in_force_with(&line).unwrap());
-            // Some kernels print what they do not heed.
+            let with = sorted(disk.options_in_force_with(&line).unwrap());
+            // Some kernels print options that they ignore.
             let printed = |word: &&String| effect == Effect::NoEffect && **word == line;
             let new = with
                 .iter()
@@ -157,7 +160,7 @@ fn what_has_no_effect_or_is_the_default_changes_nothing_in_force() {
     }
 }
 
-/// The lines of options that the lab mounts on older kernels, of one file system.
+/// Option lines of one file system that the lab mounts on older kernels.
 fn option_lines(fs: &str) -> Vec<String> {
     let file = format!(
         "{}/tests/lab/guest/option-lines",
@@ -182,7 +185,7 @@ fn the_lines_of_options_are_many_and_all_of_them_are_decided() {
         for (fs, line) in &all {
             let words: Vec<String> = line.split(',').map(str::to_owned).collect();
             let rulings =
-                mount_options(fs, &words, &[], &Version::parse(kernel).unwrap(), "debian");
+                mount_options_support(fs, &words, &[], &Version::parse(kernel).unwrap(), "debian");
             if rulings
                 .iter()
                 .any(|ruling| ruling.effect == Effect::Unknown)
@@ -194,22 +197,22 @@ fn the_lines_of_options_are_many_and_all_of_them_are_decided() {
     assert!(undecided.is_empty(), "{}", undecided.join("\n"));
 }
 
-/// Each line, mounted for real, is accepted where every word of it is, and refused where one is.
-/// The options in force are those that no other word of the line revokes.
+/// A line mounts if the kernel accepts each of its options. Options in force are those that no
+/// other option of the line undoes.
 #[test]
 #[ignore = "needs root: mounts loop devices"]
 fn lines_of_options_do_what_the_table_says() {
-    let kernel = kernel();
+    let kernel = running_kernel();
     let (mut taken, mut refused, mut same, mut wrong) = (0, 0, 0, Vec::new());
     for fs in FAMILIES {
-        let disk = disk(fs);
+        let disk = disk_with_file_system(fs);
         for line in option_lines(fs) {
             let words: Vec<String> = line.split(',').map(str::to_owned).collect();
-            let rulings = mount_options(fs, &words, &[], &kernel, "mainline");
+            let rulings = mount_options_support(fs, &words, &[], &kernel, "mainline");
             let refusal = rulings
                 .iter()
                 .find(|ruling| ruling.effect == Effect::Refused);
-            match (disk.in_force_with(&line), refusal) {
+            match (disk.options_in_force_with(&line), refusal) {
                 (Err(_), Some(_)) => refused += 1,
                 (Err(said), None) => {
                     wrong.push(format!("{fs} {line}: taken, but mount says {said}"));
@@ -224,7 +227,7 @@ fn lines_of_options_do_what_the_table_says() {
                         same += 1;
                         let (found, held) = (
                             sorted(whole),
-                            sorted(disk.in_force_with(&holds.join(",")).unwrap()),
+                            sorted(disk.options_in_force_with(&holds.join(",")).unwrap()),
                         );
                         if found != held {
                             wrong.push(format!(
@@ -244,8 +247,8 @@ fn lines_of_options_do_what_the_table_says() {
     );
 }
 
-/// The options that rules would put in, by rule.
-fn advised() -> Vec<(String, String)> {
+/// Options that rules advise to add, with the rule.
+fn advised_mount_options() -> Vec<(String, String)> {
     let mut all = Vec::new();
     for rule in RuleSet::builtin().rules() {
         let mounts =
@@ -267,15 +270,15 @@ fn advised() -> Vec<(String, String)> {
 #[test]
 #[ignore = "needs root: mounts loop devices"]
 fn every_option_that_rules_advise_mounts() {
-    let disks = FAMILIES.map(|fs| (fs, disk(fs)));
-    for (rule, option) in advised() {
+    let disks = FAMILIES.map(|fs| (fs, disk_with_file_system(fs)));
+    for (rule, option) in advised_mount_options() {
         let mut taken = option == "hard";
         for (fs, disk) in &disks {
-            let ruling = mount_options(
+            let ruling = mount_options_support(
                 fs,
                 std::slice::from_ref(&option),
                 &[],
-                &kernel(),
+                &running_kernel(),
                 "mainline",
             )
             .remove(0);
@@ -289,10 +292,12 @@ fn every_option_that_rules_advise_mounts() {
     }
 }
 
-/// What walwise prints to apply and to undo the advice of a rule about the options of a mounted
-/// file system.
-fn printed(mounted: &Mounted, rule: &str) -> [String; 2] {
-    let (_, report) = check_json(&[mounted.dir("data").to_str().unwrap(), "--no-probe"]);
+/// Commands that walwise prints to apply and to undo a rule's advice about a mounted file system.
+fn apply_and_undo_commands(mounted: &Mounted, rule: &str) -> [String; 2] {
+    let (_, report) = check_json(&[
+        mounted.create_subdirectory("data").to_str().unwrap(),
+        "--no-probe",
+    ]);
     let findings = report["findings"].as_array().unwrap().iter();
     let advice = findings
         .filter(|finding| finding["rule"] == rule && finding["outcome"]["outcome"] == "applies");
@@ -323,16 +328,17 @@ fn what_a_remount_is_advised_for_is_in_force_after_it() {
         }) {
             for fs in FAMILIES {
                 let words = std::slice::from_ref(&removed);
-                let ruling = mount_options(fs, words, &[], &kernel(), "mainline").remove(0);
+                let ruling =
+                    mount_options_support(fs, words, &[], &running_kernel(), "mainline").remove(0);
                 if ruling.effect != Effect::Ok {
                     continue;
                 }
-                let mounted = file_system(MIB, &[&format!("mkfs.{fs}"), "-q"], &removed);
-                let [apply, undo] = printed(&mounted, &rule.id);
+                let mounted = mount_file_system(MIB, &[&format!("mkfs.{fs}"), "-q"], &removed);
+                let [apply, undo] = apply_and_undo_commands(&mounted, &rule.id);
                 if apply.is_empty() {
                     continue;
                 }
-                let in_force = || sorted(mounted.disk.in_force(&mounted.point));
+                let in_force = || sorted(mounted.disk.options_in_force(&mounted.point));
                 let before = in_force();
                 run("sh", &["-e", "-c", &apply]);
                 if in_force().contains(&removed) || in_force() == before {
@@ -372,7 +378,7 @@ fn what_a_remount_is_advised_for_is_in_force_after_it() {
     }
 }
 
-/// mountinfo shows no default that the superblock holds (tune2fs -o).
+/// mountinfo does not show default options stored in the superblock (`tune2fs -o`).
 #[test]
 #[ignore = "needs root: mounts loop devices"]
 fn a_default_of_the_superblock_is_taken_back_too() {
@@ -380,24 +386,24 @@ fn a_default_of_the_superblock_is_taken_back_too() {
         ("nobarrier", "nobarrier", "barrier.ext4-off"),
         ("journal_data", "data=journal", "ext4.data-journal"),
     ] {
-        let disk = disk("ext4");
+        let disk = disk_with_file_system("ext4");
         run("tune2fs", &["-o", default, &disk.device]);
         let mounted = disk.mount("");
         let in_force = || {
             mounted
                 .disk
-                .in_force(&mounted.point)
+                .options_in_force(&mounted.point)
                 .contains(&removed.to_owned())
         };
         assert!(in_force(), "{default}");
-        let [apply, _] = printed(&mounted, rule);
+        let [apply, _] = apply_and_undo_commands(&mounted, rule);
         run("sh", &["-e", "-c", &apply]);
         assert!(!in_force(), "{removed} after {apply}");
     }
 }
 
-/// The tool that makes a file system, by what it says.
-fn tool(fs: &str) -> Version {
+/// Version of the mkfs program, from its own output.
+fn mkfs_version(fs: &str) -> Version {
     let flag = if fs == "btrfs" { "--version" } else { "-V" };
     let output = Command::new(format!("mkfs.{fs}"))
         .arg(flag)
@@ -417,9 +423,9 @@ fn tool(fs: &str) -> Version {
         .expect("a version")
 }
 
-/// Creates a file system with these words and mounts it; returns the failure, if any.
-fn make(fs: &str, words: &[String]) -> Result<(), String> {
-    let disk = Loop::new(MIB);
+/// Creates a file system with these mkfs arguments and mounts it; returns the error, if any.
+fn make_and_mount(fs: &str, words: &[String]) -> Result<(), String> {
+    let disk = LoopDevice::new(MIB);
     let mut mkfs = Command::new(format!("mkfs.{fs}"));
     let output = mkfs
         .arg("-q")
@@ -435,21 +441,22 @@ fn make(fs: &str, words: &[String]) -> Result<(), String> {
 #[test]
 #[ignore = "needs root: makes file systems on loop devices"]
 fn features_are_made_and_mounted_or_refused_as_the_table_says() {
-    let kernel = kernel();
+    let kernel = running_kernel();
     let mut wrong = Vec::new();
     for fs in FAMILIES {
-        let tool = tool(fs);
+        let tool = mkfs_version(fs);
         let (mut made, mut left_out, mut refused) = (0, 0, 0);
-        for feature in feature_examples(fs) {
-            let ruling = mkfs_feature(fs, feature.name, Some(&tool), Some((&kernel, "mainline")));
+        for feature in mkfs_feature_examples(fs) {
+            let ruling =
+                feature_support_at_mkfs(fs, feature.name, Some(&tool), Some((&kernel, "mainline")));
             let (with, without) = (&feature.with, &feature.without);
             match ruling.effect {
-                // Whether a kernel was built for it is not in its number.
+                // The version of a kernel does not show whether the feature was built in.
                 _ if feature.by_build => {}
                 Effect::Ok | Effect::Deprecated => {
                     made += 1;
                     wrong.extend(
-                        make(fs, with)
+                        make_and_mount(fs, with)
                             .err()
                             .map(|said| format!("{fs} {with:?}: {said}")),
                     );
@@ -457,7 +464,7 @@ fn features_are_made_and_mounted_or_refused_as_the_table_says() {
                 _ => {
                     refused += 1;
                     wrong.extend(
-                        make(fs, with)
+                        make_and_mount(fs, with)
                             .is_ok()
                             .then(|| format!("{fs} {with:?} is taken")),
                     );
@@ -466,7 +473,7 @@ fn features_are_made_and_mounted_or_refused_as_the_table_says() {
             if tool >= *feature.tool && !feature.needed {
                 left_out += 1;
                 wrong.extend(
-                    make(fs, without)
+                    make_and_mount(fs, without)
                         .err()
                         .map(|said| format!("{fs} {without:?}: {said}")),
                 );
@@ -476,8 +483,8 @@ fn features_are_made_and_mounted_or_refused_as_the_table_says() {
             made > 2 && left_out > 2,
             "{fs}: {made} made, {left_out} left out, {refused} refused"
         );
-        // What this kernel cannot have is nothing: its tools are older.
-        let words: Vec<String> = words_to_omit(fs, &tool, &kernel, "mainline");
+        // Features that this kernel lacks are newer than the installed tools.
+        let words: Vec<String> = mkfs_omit_arguments(fs, &tool, &kernel, "mainline");
         assert_eq!(words, [""; 0], "{fs}");
     }
     assert!(wrong.is_empty(), "{}", wrong.join("\n"));
@@ -506,15 +513,16 @@ fn what_rules_advise_for_a_new_file_system_is_made_and_mounted() {
                 .flat_map(|word| word.split(' '))
                 .map(str::to_owned)
                 .collect();
-            make(fs, &words).unwrap_or_else(|said| panic!("{}: {fs} {words:?}: {said}", rule.id));
+            make_and_mount(fs, &words)
+                .unwrap_or_else(|said| panic!("{}: {fs} {words:?}: {said}", rule.id));
             tried += 1;
         }
     }
     assert!(tried > 2);
 }
 
-/// The lab tries the same on older kernels, from lists of its own: tests/lab/stacks/options.sh, and
-/// those of every file system in tests/lab/guest/lib.sh.
+/// The lab tests older kernels with its own lists: tests/lab/stacks/options.sh, and
+/// tests/lab/guest/lib.sh for every file system.
 #[test]
 fn the_lab_tries_every_option_of_the_table() {
     let lab = |file: &str| {
@@ -531,20 +539,20 @@ fn the_lab_tries_every_option_of_the_table() {
         let text = text.split("\n### ").next().unwrap();
         let lines: BTreeSet<&str> = text.lines().chain(common.split_whitespace()).collect();
         let mut missing = Vec::new();
-        let decided = |example: &MountExample| {
+        let decided = |example: &MountOptionExample| {
             ["6.1.176", "6.12.117"].into_iter().any(|kernel| {
                 let options = std::slice::from_ref(&example.option);
                 let kernel = Version::parse(kernel).unwrap();
-                mount_options(fs, options, &[], &kernel, "mainline")
+                mount_options_support(fs, options, &[], &kernel, "mainline")
                     .remove(0)
                     .effect
                     != Effect::Unknown
             })
         };
-        for MountExample {
+        for MountOptionExample {
             option,
             companion: beside,
-        } in mount_examples(fs).into_iter().filter(decided)
+        } in mount_option_examples(fs).into_iter().filter(decided)
         {
             missing.extend((!lines.contains(option.as_str())).then(|| option.clone()));
             let together = beside.map(|beside| format!("{beside},{option}"));
@@ -557,7 +565,7 @@ fn the_lab_tries_every_option_of_the_table() {
 #[test]
 #[ignore = "needs root: makes a file system on a loop device"]
 fn a_newer_mkfs_is_told_what_an_older_kernel_cannot_mount() {
-    let disk = Loop::new(MIB);
+    let disk = LoopDevice::new(MIB);
     let captured = walwise().args(["capture", &disk.device]).output_in_time();
     let older = stdout(&captured).replace(run("uname", &["-r"]).trim(), "5.10.0");
     let file = tempfile::NamedTempFile::new().unwrap();
@@ -577,13 +585,13 @@ fn a_newer_mkfs_is_told_what_an_older_kernel_cannot_mount() {
         .expect("a file system");
     let command = &line.replace("\"$DEVICE\"", &disk.device);
     let kernel = Version::parse("5.10.0").unwrap();
-    let words = words_to_omit("ext4", &tool("ext4"), &kernel, "mainline");
+    let words = mkfs_omit_arguments("ext4", &mkfs_version("ext4"), &kernel, "mainline");
     assert!(
         words.iter().all(|word| command.contains(word.as_str())),
         "{command} lacks one of {words:?}"
     );
     assert!(
-        tool("ext4") < Version::parse("1.47.0").unwrap() || words == ["^orphan_file"],
+        mkfs_version("ext4") < Version::parse("1.47.0").unwrap() || words == ["^orphan_file"],
         "{words:?}"
     );
     run("sh", &["-c", command]);

@@ -1,17 +1,17 @@
-//! The file system that the user wants: what is refused, by walwise and by the script.
-//! `tests/converge` goes on from the script to a server.
+//! The file system that the user requests (`--filesystem`): what walwise and the script refuse.
+//! `tests/converge` continues from the script to a running server.
 
 use std::fs;
 
-use super::script::{edited, sh, with_directory};
-use super::support::loops::Loop;
+use super::script::{edit_database_directory, edit_to_run, run_script};
+use super::support::loops::LoopDevice;
 use super::support::{run, stderr, stdout, walwise};
 use crate::support::deadline::CommandInTime as _;
 
 #[test]
 #[ignore = "needs root: loop devices"]
 fn a_directory_that_cannot_be_made_keeps_the_disk_as_it_is() {
-    let disk = Loop::new(64);
+    let disk = LoopDevice::new(64);
     let asked = [
         "check",
         &disk.device,
@@ -23,7 +23,7 @@ fn a_directory_that_cannot_be_made_keeps_the_disk_as_it_is() {
     ];
     let script = stdout(&walwise().args(asked).output_in_time());
     let base = tempfile::tempdir().unwrap();
-    let script = edited(&script, &base.path().join("new"));
+    let script = edit_to_run(&script, &base.path().join("new"));
     for (directory, owner, says) in [
         ("data", "", "set OWNER"),
         ("data", "nobody-of-this-name", "set OWNER"),
@@ -33,7 +33,7 @@ fn a_directory_that_cannot_be_made_keeps_the_disk_as_it_is() {
         ("a/../b", "root", "DATABASE may contain only"),
         ("'a b'", "root", "DATABASE may contain only"),
     ] {
-        let output = sh(&with_directory(&script, directory, owner));
+        let output = run_script(&edit_database_directory(&script, directory, owner));
         assert_eq!(output.status.code(), Some(1), "{directory} {owner}");
         assert!(
             stderr(&output).contains(says),
@@ -51,7 +51,7 @@ fn a_directory_that_cannot_be_made_keeps_the_disk_as_it_is() {
 #[test]
 #[ignore = "needs root: loop devices"]
 fn a_refusal_says_why_before_anything_is_measured() {
-    let small = Loop::new(64);
+    let small = LoopDevice::new(64);
     let base = tempfile::tempdir().unwrap();
     for (target, filesystem, says) in [
         (

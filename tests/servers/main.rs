@@ -1,6 +1,7 @@
-//! What walwise says to servers that it does not see: for each release in a file, its table of
-//! settings, its ruling on values, and every piece of advice as its outputs print it.
-//! `tests/servers/run` compares all of it with real servers.
+//! Prints, for each server release in a file, the table of settings, the check of values, and all
+//! advice as the outputs print it.
+//!
+//! No such server runs here. `tests/servers/run` compares the result with real servers.
 #![allow(
     clippy::unwrap_used,
     clippy::expect_used,
@@ -20,22 +21,23 @@ use std::sync::Arc;
 
 use serde_json::{Value as Json, json};
 use walwise_judge::compat::{
-    ChangedBy, ServerSetting, check_advice, mysql_setting, postgres_value, server_settings,
+    ChangedBy, ServerSetting, check_advice, mysql_setting_support, postgres_assignment_support,
+    server_settings,
 };
 use walwise_judge::rules::{
     Advice, Change, EvaluationOptions, Finding, Level, Outcome, Rule, RuleSet, Template,
     evaluate_rule,
 };
-use walwise_model::escape::Command;
+use walwise_model::escape::ShellCommand;
 use walwise_model::facts::catalog::cluster;
 use walwise_model::facts::catalog::{mysql, postgres, target};
 use walwise_model::facts::{Choice, FactSet, Reading, Scope, ServerKind, Source, Subject};
 use walwise_model::version::Version;
-use walwise_report::{conf, script};
+use walwise_report::{script, server_conf};
 
-use advised::Advised;
+use advised::AdvisedSetting;
 
-/// Releases that begin a row of the table, so that their settings together are all of it.
+/// First releases of each row of the table, so that together they cover all settings.
 const RELEASES: [(ServerKind, &[&str]); 3] = [
     (
         ServerKind::Postgres,
@@ -48,7 +50,7 @@ const RELEASES: [(ServerKind, &[&str]); 3] = [
     ),
 ];
 
-/// A release of a server, with the facts by which advice to it is checked and printed.
+/// A server release, with facts from which advice for that release is checked and printed.
 struct Asked {
     kind: ServerKind,
     version: Version,
@@ -62,7 +64,7 @@ impl Asked {
         let text = |name: &str| asked[name].as_str().unwrap_or_default().to_owned();
         let kind = ServerKind::from_word(&text("kind")).unwrap();
         let version = Version::parse(&text("version")).unwrap();
-        let seen = || Source::call("test");
+        let seen = || Source::system_call("test");
         let (place, cluster) = (
             Subject::target(text("data")),
             Subject::cluster(text("data")),
@@ -104,8 +106,8 @@ impl Asked {
         }
     }
 
-    /// Whether advice can be given to a server of this release, as far as the release decides it.
-    fn concerns(&self, advised: &Advised<'_>) -> bool {
+    /// True if the release does not exclude the advice.
+    fn concerns(&self, advised: &AdvisedSetting<'_>) -> bool {
         let subject = match advised.rule.scope {
             Scope::Cluster => &self.cluster,
             Scope::Target => &self.place,
@@ -126,14 +128,14 @@ impl Asked {
         })
     }
 
-    /// A piece of advice, as the lines for a configuration file and the script print it.
-    fn printed(&self, advised: &Advised<'_>, value: &str) -> Json {
+    /// Renders one piece of advice as lines of a configuration file and of the script.
+    fn printed(&self, advised: &AdvisedSetting<'_>, value: &str) -> Json {
         let spec = advised.spec;
         let held_back = check_advice(spec.setting, &[value], &self.facts, &self.cluster).err();
         let commands = |templates: &[Template]| {
             templates
                 .iter()
-                .map(|one| one.command(&self.facts, &self.cluster))
+                .map(|one| one.shell_command(&self.facts, &self.cluster))
                 .collect::<Vec<_>>()
         };
         let (apply, verify, undo) = (
@@ -141,7 +143,7 @@ impl Asked {
             commands(&spec.verify),
             commands(&spec.undo),
         );
-        let words = |all: &[Command]| all.iter().map(ToString::to_string).collect::<Vec<_>>();
+        let words = |all: &[ShellCommand]| all.iter().map(ToString::to_string).collect::<Vec<_>>();
         let mut row = json!({
             "rule": advised.rule.id, "name": advised.name, "value": value, "held_back": held_back,
             "concerned": self.concerns(advised), "apply": words(&apply), "verify": words(&verify),
@@ -164,8 +166,8 @@ impl Asked {
             rule: advised.rule.id.clone(),
             subject: self.cluster.clone(),
             outcome: Outcome::Applies,
-            // An option is no part of a plan until somebody ranks it, and is printed like the
-            // others then.
+            // Optional advice enters a plan only once a user has ranked it, and is then printed
+            // like any other advice.
             level: Level::Advice,
             confidence: advised.rule.confidence,
             basis: advised.rule.basis,
@@ -178,17 +180,17 @@ impl Asked {
             remedy: None,
             trace: None,
         };
-        let report = reports::of(&self.facts, vec![finding]);
-        row["conf"] = conf::render(&report).into();
+        let report = reports::report_of_findings(&self.facts, vec![finding]);
+        row["conf"] = server_conf::render(&report).into();
         row["script"] = script::render(&report).unwrap().into();
         row
     }
 
     fn ruling(&self, name: &str, value: &str) -> Json {
         let ruling = match self.kind {
-            ServerKind::Postgres => postgres_value(name, value, &self.version),
+            ServerKind::Postgres => postgres_assignment_support(name, value, &self.version),
             ServerKind::Mysql | ServerKind::Mariadb => {
-                mysql_setting(name, value, self.kind, &self.version)
+                mysql_setting_support(name, value, self.kind, &self.version)
             }
         };
         json!({

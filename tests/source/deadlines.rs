@@ -1,5 +1,7 @@
-//! Waits of tests have deadlines: what waits for a child, a pipe, a socket, a terminal or a thread
-//! is called in `crates/testkit/src/deadline.rs` alone, which gives up and says what it waited for.
+//! Tests must not wait without a deadline.
+//!
+//! Only `crates/testkit/src/deadline.rs` may call functions that wait for a child, a pipe, a
+//! socket, a terminal or a thread. Those wrappers give up and report what they waited for.
 
 use std::collections::BTreeSet;
 use std::fs;
@@ -11,7 +13,7 @@ use syn::visit::{self, Visit};
 
 use crate::files::{Source, is_for_tests, rust_files};
 
-/// Methods that wait for ever, by how many arguments they have.
+/// Methods that can wait forever, with their number of arguments.
 const WAITS: [(&str, usize); 11] = [
     ("wait", 0),
     ("wait_with_output", 0),
@@ -26,7 +28,7 @@ const WAITS: [(&str, usize); 11] = [
     ("read_to_string", 1),
 ];
 
-/// Functions that do the same, by the end of their path.
+/// Functions that can wait forever, by the end of their path.
 const FUNCTIONS: [&str; 4] = [
     "BufReader::new",
     "Read::read_to_string",
@@ -34,10 +36,10 @@ const FUNCTIONS: [&str; 4] = [
     "io::read_to_string",
 ];
 
-/// Tests, besides those in the source.
+/// Directories with tests outside of the source.
 const TESTS: [&str; 4] = ["tests/it", "tests/attacks", "tests/trials", "tests/servers"];
 
-/// What may wait: the helper, and what ends with something that has a deadline.
+/// Exceptions: file, call, and the reason why the call ends in time.
 const MAY: [(&str, &str, &str); 11] = [
     (
         "crates/testkit/src/deadline.rs",
@@ -81,15 +83,15 @@ const MAY: [(&str, &str, &str); 11] = [
         "Read::read_to_string",
         "a text in memory",
     ),
-    ("crates/report/src/embedded_json.rs", "read_to_end", "the same"),
+    ("crates/report/src/report_reader.rs", "read_to_end", "the same"),
 ];
 
-/// Whether this wait may be in this file.
+/// True if [`MAY`] lists the call for this file.
 fn may(file: &str, wait: &str) -> bool {
     MAY.iter().any(|(of, what, _)| *of == file && *what == wait)
 }
 
-/// The waits among these tokens, macros included, with their lines.
+/// Finds waiting calls with their lines, inside macros as well.
 fn waits(tokens: TokenStream, found: &mut Vec<(String, usize)>) {
     let tokens: Vec<TokenTree> = tokens.into_iter().collect();
     for (at, token) in tokens.iter().enumerate() {
@@ -107,7 +109,7 @@ fn waits(tokens: TokenStream, found: &mut Vec<(String, usize)>) {
         };
         let Some(name) = before(1) else { continue };
         let line = group.span().start().line;
-        // Reading into a buffer: the same name opens files.
+        // A read into a buffer; `read` is also the name of a function that opens files.
         let reads = name == "read" && group.stream().to_string().starts_with("& mut");
         let waits = reads || WAITS.contains(&(name.as_str(), arguments(group.stream())));
         if before(2).as_deref() == Some(".") && waits {
@@ -121,7 +123,7 @@ fn waits(tokens: TokenStream, found: &mut Vec<(String, usize)>) {
     }
 }
 
-/// How many arguments are in a list.
+/// Number of arguments in a call.
 fn arguments(list: TokenStream) -> usize {
     let commas =
         |token: &TokenTree| matches!(token, TokenTree::Punct(mark) if mark.as_char() == ',');
@@ -132,7 +134,7 @@ fn arguments(list: TokenStream) -> usize {
         .count()
 }
 
-/// The lines of a file of the source that are for tests alone.
+/// Lines of a source file that are compiled only for tests.
 #[derive(Default)]
 struct TestLines(Vec<(usize, usize)>);
 
@@ -147,7 +149,7 @@ impl<'ast> Visit<'ast> for TestLines {
     }
 }
 
-/// The waits of the tests in a file.
+/// Returns the waiting calls in the tests of a file.
 fn waits_of(text: &str, file: &syn::File, whole: bool) -> Vec<(String, usize)> {
     let mut lines = TestLines::default();
     lines.visit_file(file);

@@ -1,5 +1,7 @@
-//! No sentence of the verdict holds a duration of its own: how long commits wait for their flush is
-//! a setting, so a figure in a sentence is that setting's value, or nobody read it.
+//! No sentence about the verdict may contain a literal duration.
+//!
+//! The time that a commit waits for its flush is a setting. A duration in a sentence must therefore
+//! come from that setting.
 
 use proc_macro2::{TokenStream, TokenTree};
 use syn::visit::{self, Visit};
@@ -31,7 +33,7 @@ const UNITS: [&str; 22] = [
     "week",
 ];
 
-/// Units that say a duration without any figure: `the last second`.
+/// Units that express a duration without a number, as in `the last second`.
 const ALONE: [&str; 9] = [
     "second",
     "seconds",
@@ -44,7 +46,7 @@ const ALONE: [&str; 9] = [
     "microseconds",
 ];
 
-/// The durations in a text that a sentence is made of: a figure and a unit, or a unit in words.
+/// Finds durations in a format string: a number with a unit, or a unit in words.
 pub fn durations(text: &str) -> Vec<String> {
     let mut found = Vec::new();
     let mut before = "";
@@ -67,7 +69,7 @@ pub fn durations(text: &str) -> Vec<String> {
     found
 }
 
-/// The literals of a file, those in macros included; attributes, comments and tests have no
+/// Collects string literals, inside macros as well. Attributes, comments and tests contain no
 /// sentences.
 #[derive(Default)]
 struct Literals(Vec<String>);
@@ -122,7 +124,7 @@ pub fn no_sentence_of_the_verdict_holds_one(sources: &[Source]) {
     assert!(found.is_empty(), "{found:#?}");
 }
 
-/// A rule that caps a verdict gives it its reason: its title.
+/// The verdict quotes the titles of rules that cap it.
 #[test]
 fn no_title_of_a_rule_about_the_verdict_holds_a_duration() {
     let rules = std::path::Path::new(env!("CARGO_MANIFEST_DIR")).join("../../rules");

@@ -1,12 +1,10 @@
-//! The files of the source, as syntax.
-
 use std::collections::{BTreeMap, BTreeSet};
 use std::fs;
 use std::path::{Path, PathBuf};
 
 use syn::Item;
 
-/// Every file of Rust below a directory.
+/// Includes subdirectories.
 pub fn rust_files(directory: &Path) -> Vec<PathBuf> {
     fn walk(directory: &Path, out: &mut Vec<PathBuf>) {
         for entry in fs::read_dir(directory).unwrap() {
@@ -23,16 +21,16 @@ pub fn rust_files(directory: &Path) -> Vec<PathBuf> {
     paths
 }
 
-/// A file of the program.
+/// A source file of walwise.
 pub struct Source {
-    /// Its path in the repository.
+    /// Path relative to the repository.
     pub name: String,
     pub syntax: syn::File,
-    /// Whether it is compiled for tests alone.
+    /// True if the file is compiled only for tests.
     pub is_test: bool,
 }
 
-/// Every file of the program.
+/// Reads the sources of all crates.
 pub fn read() -> Vec<Source> {
     let home = Path::new(env!("CARGO_MANIFEST_DIR")).join("../..");
     let mut files: BTreeMap<String, syn::File> = BTreeMap::new();
@@ -71,7 +69,7 @@ pub fn read() -> Vec<Source> {
     files.into_iter().map(source).collect()
 }
 
-/// Those that are not for tests alone.
+/// Files that are also compiled outside of tests.
 pub fn shipped(sources: &[Source]) -> impl Iterator<Item = (&str, &syn::File)> {
     sources
         .iter()
@@ -79,7 +77,7 @@ pub fn shipped(sources: &[Source]) -> impl Iterator<Item = (&str, &syn::File)> {
         .map(|source| (source.name.as_str(), &source.syntax))
 }
 
-/// The files of modules that are compiled for tests alone, without their ending.
+/// Paths of modules that are compiled only for tests, without `.rs`.
 fn test_modules(name: &str, file: &syn::File) -> Vec<String> {
     let own = name.strip_suffix(".rs").unwrap();
     let home = own

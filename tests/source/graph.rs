@@ -1,9 +1,7 @@
-//! Who imports whom in the program: every path in the source that leads to another of its modules,
-//! read as syntax.
+//! Modules of one directory must not import each other in a circle.
 //!
-//! A path ends at the module that declares what it names; re-exports on the way are followed. Tests
-//! are not read. Cargo keeps the order of crates; here no modules of a crate import each other in a
-//! circle.
+//! A path in the source counts as an import of the module that declares the named item; re-exports
+//! are followed. Tests do not count. Cargo already prevents circles between crates.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -14,37 +12,35 @@ use syn::{Item, ItemMod, ItemUse, UseTree, Visibility};
 
 use crate::files::{Source, is_for_tests, shipped};
 
-/// A crate, and the names on the way from its root to a module.
+/// The crate's name and the modules from its root.
 pub type Place = Vec<String>;
 
-/// All modules that are files, and the paths between them.
+/// All modules that are files, and the imports between them.
 pub struct Graph {
     modules: BTreeMap<Place, Module>,
-    /// From a module to another, and where the first such path stands.
+    /// From module to module, with the file and line of the first import.
     edges: BTreeMap<(Place, Place), String>,
 }
 
-/// A module as it is written.
 #[derive(Default)]
 struct Module {
-    /// The modules that it declares, in their order.
+    /// Declared modules, in order.
     children: Vec<String>,
-    /// What it passes on, by name.
+    /// Re-exported paths by name.
     exports: BTreeMap<String, Place>,
 }
 
-/// The modules beside each other in one directory.
+/// The modules of one directory.
 struct Room<'a> {
     /// The module that declares them.
     pub parent: Place,
-    /// In the order of their declarations.
+    /// In order of declaration.
     pub siblings: &'a [String],
-    /// From one to another, their own modules included, and where that stands.
+    /// Imports between siblings, including those of their submodules, with file and line.
     pub edges: BTreeMap<(&'a str, &'a str), &'a str>,
 }
 
 impl Graph {
-    /// Reads the source.
     pub fn new(sources: &[Source]) -> Self {
         let mut modules: BTreeMap<Place, Module> = BTreeMap::new();
         let mut paths = Vec::new();
@@ -92,7 +88,8 @@ impl Graph {
         graph
     }
 
-    /// The module that declares what this path names.
+    /// Resolves a path to the module that declares the item; `followed` counts re-exports, to stop
+    /// at circles.
     fn home(&self, path: &[String], followed: usize) -> Place {
         let known = (0..=path.len())
             .rev()
@@ -108,7 +105,7 @@ impl Graph {
         }
     }
 
-    /// Every directory of modules.
+    /// Returns every directory with more than one module.
     fn rooms(&self) -> Vec<Room<'_>> {
         let several = self
             .modules
@@ -142,7 +139,7 @@ impl Graph {
     }
 }
 
-/// The module of a file; none for the program that calls the library.
+/// The module of a file; `None` for the binary, which only calls the library.
 fn place(file: &str) -> Option<Place> {
     let (home, path) = file
         .strip_suffix(".rs")?
@@ -164,25 +161,26 @@ fn place(file: &str) -> Option<Place> {
     }
 }
 
-/// One name that is brought into a module.
+/// A name that a `use` brings into a module.
 struct Import {
     name: String,
     to: Place,
     line: usize,
 }
 
-/// Reads one file.
+/// Collects the modules and paths of one file.
 #[derive(Default)]
 struct Reader {
     at: Place,
     module: Module,
     imports: Vec<Import>,
-    /// Paths that begin with a name of this module.
+    /// Paths that begin with a name declared or imported in this module.
     named: Vec<(Vec<String>, usize)>,
 }
 
 impl Reader {
-    /// From a crate, a path that begins with its name, `crate`, `self` or `super`.
+    /// Resolves a path that begins with a walwise crate, `crate`, `self` or `super`; `None` for
+    /// others.
     fn absolute(&self, words: &[String]) -> Option<Place> {
         let (first, rest) = words.split_first()?;
         match first.as_str() {
@@ -203,7 +201,7 @@ impl Reader {
         }
     }
 
-    /// Notes a path of several words in code.
+    /// Records a path of several words.
     fn path(&mut self, words: Vec<String>, span: Span) {
         let line = span.start().line;
         if words.len() < 2 {
@@ -263,7 +261,7 @@ impl Reader {
         }
     }
 
-    /// Paths in the tokens of a macro.
+    /// Finds paths in the tokens of a macro.
     fn tokens(&mut self, tokens: TokenStream) {
         let mut words: Vec<String> = Vec::new();
         let mut at = Span::call_site();
@@ -355,7 +353,7 @@ impl<'ast> Visit<'ast> for Reader {
     }
 }
 
-/// Which siblings lead back to themselves, each circle once.
+/// Groups siblings that import each other in a circle.
 fn circles<'a>(room: &Room<'a>) -> BTreeSet<BTreeSet<&'a str>> {
     let reached = |from: &'a str| {
         let mut reached = BTreeSet::new();
@@ -386,7 +384,7 @@ fn circles<'a>(room: &Room<'a>) -> BTreeSet<BTreeSet<&'a str>> {
     all.iter().filter_map(circle).collect()
 }
 
-/// What is below a module counts as the module itself.
+/// Imports of a submodule count as imports of its parent.
 pub fn no_siblings_import_in_a_circle(graph: &Graph) {
     let rooms = graph.rooms();
     assert!(

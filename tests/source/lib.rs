@@ -1,4 +1,4 @@
-//! The source of walwise, read as syntax.
+//! Checks rules about the source of walwise, parsed with syn.
 
 #![cfg(test)]
 
@@ -10,7 +10,7 @@ mod names;
 mod size;
 mod threads;
 
-/// One test, because the source is parsed once for all that reads it.
+/// A single test, so that the source is parsed only once.
 #[test]
 fn the_source_keeps_its_rules() {
     let sources = files::read();

@@ -1,5 +1,5 @@
-//! The names of functions, types and modules: no listed word is a whole name, because nobody can
-//! guess from it what the item returns or does. CONTRIBUTING gives the reasons.
+//! No function, type or module may have a name from the list in CONTRIBUTING.md, because such a
+//! name does not show what the item does.
 
 use std::fs;
 use std::path::Path;
@@ -9,7 +9,7 @@ use syn::visit::{self, Visit};
 
 use crate::files::Source;
 
-/// The words: the first column of the table in CONTRIBUTING.
+/// Words in the first column of the table in CONTRIBUTING.md.
 fn listed() -> Vec<String> {
     let path = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../CONTRIBUTING.md");
     let text = fs::read_to_string(path).unwrap();
@@ -56,7 +56,7 @@ impl<'ast> Visit<'ast> for Names<'_> {
     }
 
     fn visit_item_impl(&mut self, item: &'ast syn::ItemImpl) {
-        // The names of a trait's functions are checked where it is defined.
+        // The names of a trait's functions are checked where the trait is defined.
         if item.trait_.is_none() {
             for each in &item.items {
                 if let syn::ImplItem::Fn(function) = each {

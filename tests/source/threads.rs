@@ -1,5 +1,5 @@
-//! How threads are started: never by what panics where none can be started, as beneath a limit of
-//! processes.
+//! Threads must not be started with functions that panic if no thread can be started, for example
+//! under a limit of processes.
 
 use std::collections::BTreeSet;
 

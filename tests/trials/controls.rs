@@ -1,5 +1,4 @@
-//! Real trials of what is known: a candidate against itself, and against itself with samples that
-//! are slowed.
+//! Evaluates real trials with a known result: a file system against itself, unchanged and slowed.
 
 use std::fmt::Write as _;
 use std::fs;
@@ -9,10 +8,10 @@ use walwise_measure::trial::{
     PairOutcome, PairedFigures, PairwiseComparison, TrialOutcome, TrialRecord, percent_interval,
 };
 
-/// How much longer each commit of the slowed one takes.
+/// Factor on the commit times of the slowed copy.
 const SLOWED: f64 = 1.15;
 
-/// What one record shows.
+/// Conclusions from one record.
 struct Control {
     row: String,
     names_a_winner: bool,
@@ -20,7 +19,7 @@ struct Control {
     misses_it: bool,
 }
 
-/// The records in a directory, by name.
+/// Reads the records of a directory, sorted by file name.
 fn records(directory: &Path) -> Vec<TrialRecord> {
     let mut files: Vec<_> = fs::read_dir(directory)
         .unwrap()
@@ -33,11 +32,11 @@ fn records(directory: &Path) -> Vec<TrialRecord> {
         .collect()
 }
 
-/// The reference and its twin, so many times slower, as the two candidates of a trial of their own.
+/// Compares the reference with its twin as two candidates; `times` slows the twin.
 fn against_itself(record: &TrialRecord, times: f64) -> PairwiseComparison {
     let PairedFigures { candidates, twin } = record.paired_figures(&[0], 0);
     let reference = candidates.into_iter().next().unwrap();
-    // What cannot differ is its sentinel: the two are judged as any two candidates are.
+    // The reference also serves as its own twin, so the control never reports a disturbance.
     let sentinel = reference.clone();
     let twin = twin.into_iter().map(|log| log - times.ln()).collect();
     PairwiseComparison::from_figures(
@@ -59,13 +58,13 @@ fn control(nth: usize, record: &TrialRecord) -> Control {
         record.seed,
         record.blocks.len(),
         record.seconds,
-        said(itself.to_reference(1)),
+        said(itself.interval_to_reference(1)),
         if names_a_winner {
             "**a winner**"
         } else {
             "none"
         },
-        said(found.to_reference(1)),
+        said(found.interval_to_reference(1)),
         match outcome {
             PairOutcome::Faster => "slower",
             PairOutcome::Slower => "**faster**",
@@ -82,7 +81,7 @@ fn control(nth: usize, record: &TrialRecord) -> Control {
     }
 }
 
-/// The table of these records, and what of it is wrong.
+/// Returns the table of all records, and a sentence for each result that is wrong.
 pub fn table(directory: &Path) -> (String, Vec<String>) {
     let records = records(directory);
     let Some(first) = records.first() else {

@@ -1,5 +1,4 @@
-//! Trials that are killed, and what is left of them ten seconds later: no process, no loop device,
-//! no mount, no file.
+//! Kills running trials. Ten seconds later, no process, loop device, mount or file may be left.
 #![allow(dead_code, reason = "two test binaries use a part each")]
 
 use std::collections::BTreeSet;
@@ -13,34 +12,33 @@ use crate::support::deadline::ChildInTime as _;
 use nix::sys::signal::{Signal, kill};
 use nix::unistd::Pid;
 
-/// Who is killed.
+/// Which process of the trial is killed.
 #[derive(Clone, Copy, Debug)]
 pub enum Victim {
-    /// The walwise that was started.
+    /// The `walwise trial` that the user started.
     Outer,
-    /// The child that made the namespaces.
+    /// The child that creates the namespaces.
     Between,
     /// The child that measures.
     Inside,
-    /// Every process of the trial at once.
     All,
 }
 
-/// When.
+/// When the process is killed.
 #[derive(Clone, Copy, Debug)]
 pub enum Moment {
-    /// As soon as there are children: the loop file is being written.
+    /// As soon as children exist, while the loop file is written.
     Writing,
-    /// As soon as there is a loop device.
+    /// As soon as the loop device exists.
     Device,
-    /// So many milliseconds after it.
+    /// Milliseconds after the loop device appears.
     After(u64),
 }
 
-/// What a trial that is killed measures.
+/// Arguments for a small and quick trial.
 const COMMITS: [&str; 6] = ["--size", "320", "--clients", "1", "--seconds", "0.1"];
 
-/// Kills one trial in a directory of its own; the error says what was left.
+/// Kills one trial in a directory of its own; the error lists what was left.
 pub fn kill_one(
     binary: &str,
     directory: &Path,
@@ -48,8 +46,8 @@ pub fn kill_one(
     victim: Victim,
     signal: Signal,
 ) -> Result<(), String> {
-    // A shell in the background, or nohup, has its children ignore what is to stop them here, and a
-    // trial keeps to that.
+    // A background shell or nohup makes children ignore signals, and a trial respects that.
+    // `--default-signal` restores the defaults.
     let mut outer = Command::new("env")
         .args([
             "--default-signal",
@@ -88,8 +86,8 @@ pub fn kill_one(
         let alive = family.iter().any(|pid| is_alive(*pid));
         !alive && members(inside.as_deref()).is_empty() && loops(directory).is_empty()
     };
-    // Ten seconds, and as long as the kernel writes: it ends nobody who waits for a disk that
-    // others keep busy.
+    // Waits ten seconds, not counting time in which a process waits for a disk: no signal ends such
+    // a process.
     let (begun, mut idle) = (Instant::now(), Instant::now());
     let gone = until_by(gone, || {
         if family.iter().any(|pid| waits_for_a_disk(*pid)) {
@@ -103,7 +101,7 @@ pub fn kill_one(
         .chain(members(inside.as_deref()));
     let left = (loops(directory), alive.map(described).collect::<Vec<_>>());
     let files = fs::read_dir(directory).map_err(|e| e.to_string())?.count();
-    // A device that is no longer this trial's may be another test's already.
+    // Another test may already use a loop device that this trial has released.
     let mounted = [seen, mounted(directory, &loops(directory))?].concat();
     if gone && files == 0 && mounted.is_empty() {
         outer.wait_in_time();
@@ -116,8 +114,8 @@ pub fn kill_one(
     }
 }
 
-/// What is mounted in a directory or from a trial's loop device, as everybody sees it: nothing,
-/// even while it runs.
+/// Lists mounts in a directory or of a loop device in the host's mount namespace, where even a
+/// running trial must not appear.
 fn mounted(directory: &Path, devices: &[String]) -> Result<Vec<String>, String> {
     let table = fs::read_to_string("/proc/self/mounts").map_err(|e| e.to_string())?;
     let is_ours = |line: &&str| {
@@ -133,7 +131,7 @@ fn mounted(directory: &Path, devices: &[String]) -> Result<Vec<String>, String> 
     Ok(table.lines().filter(is_ours).map(str::to_owned).collect())
 }
 
-/// The processes that were started with this word.
+/// Processes whose first argument is this word.
 fn of_role(family: &[u32], word: &str) -> Vec<u32> {
     let is = |pid: &u32| {
         let words = fs::read(format!("/proc/{pid}/cmdline")).unwrap_or_default();
@@ -142,7 +140,7 @@ fn of_role(family: &[u32], word: &str) -> Vec<u32> {
     family.iter().copied().filter(is).collect()
 }
 
-/// Waits for the moment; returns the processes of the trial, the outer one first.
+/// Waits for the moment and returns the processes of the trial, the outermost first.
 fn arrive(outer: &mut Child, directory: &Path, moment: Moment) -> Result<Vec<u32>, String> {
     let mut family = Vec::new();
     let ready = until(Duration::from_secs(60), || {
@@ -165,7 +163,7 @@ fn arrive(outer: &mut Child, directory: &Path, moment: Moment) -> Result<Vec<u32
     Ok(descendants(outer.id()))
 }
 
-/// The loop devices whose file is in a directory.
+/// Lists loop devices whose backing file is in a directory.
 pub fn loops(directory: &Path) -> Vec<String> {
     let of = |entry: fs::DirEntry| {
         let file = fs::read_to_string(entry.path().join("loop/backing_file")).ok()?;
@@ -181,13 +179,12 @@ pub fn loops(directory: &Path) -> Vec<String> {
         .collect()
 }
 
-/// The process namespace of a process.
 fn namespace(pid: u32) -> Option<PathBuf> {
     fs::read_link(format!("/proc/{pid}/ns/pid")).ok()
 }
 
-/// The processes in a namespace that is not ours: also those that were started after anybody
-/// looked.
+/// Lists all processes in another pid namespace, including processes started later; empty for the
+/// test's own namespace.
 fn members(of: Option<&Path>) -> Vec<u32> {
     let Some(of) = of.filter(|of| namespace(std::process::id()).as_deref() != Some(*of)) else {
         return Vec::new();
@@ -198,7 +195,7 @@ fn members(of: Option<&Path>) -> Vec<u32> {
         .collect()
 }
 
-/// A process and all below it, parents first.
+/// Returns a process and all its descendants, parents first.
 fn descendants(of: u32) -> Vec<u32> {
     let parent = |pid: u32| {
         let stat = fs::read_to_string(format!("/proc/{pid}/stat")).ok()?;
@@ -227,12 +224,12 @@ fn descendants(of: u32) -> Vec<u32> {
     found
 }
 
-/// Whether a process runs; one that nobody has waited for yet does not.
+/// A zombie counts as ended.
 fn is_alive(pid: u32) -> bool {
     state(Path::new(&format!("/proc/{pid}"))).is_some_and(|state| !matches!(state, 'Z' | 'X'))
 }
 
-/// A process for a reader: its number, state, words, and where it waits in the kernel.
+/// Describes a process for an error: pid, state, arguments and kernel function.
 fn described(pid: u32) -> String {
     let of = |name: &str| {
         fs::read_to_string(format!("/proc/{pid}/{name}"))
@@ -247,7 +244,7 @@ fn described(pid: u32) -> String {
     )
 }
 
-/// Whether a thread of it is where no signal reaches it (proc_pid_stat(5)).
+/// True if a thread is in uninterruptible sleep (proc_pid_stat(5)).
 fn waits_for_a_disk(pid: u32) -> bool {
     let threads = fs::read_dir(format!("/proc/{pid}/task"))
         .into_iter()
@@ -258,19 +255,19 @@ fn waits_for_a_disk(pid: u32) -> bool {
         .any(|thread| state(&thread.path()) == Some('D'))
 }
 
-/// The state of a process or thread.
+/// State letter of a process or thread, such as `S`.
 fn state(of: &Path) -> Option<char> {
     let stat = fs::read_to_string(of.join("stat")).ok()?;
     stat.rsplit_once(')')?.1.trim_start().chars().next()
 }
 
-/// Looks again and again until it holds, or time is up; returns whether it does.
+/// Polls until the condition holds or time is up; returns true if the condition holds.
 fn until(patience: Duration, holds: impl FnMut() -> bool) -> bool {
     let begun = Instant::now();
     until_by(holds, || begun.elapsed() <= patience)
 }
 
-/// The same as long as there is patience.
+/// Polls until the condition holds or `patient` returns false.
 fn until_by(mut holds: impl FnMut() -> bool, mut patient: impl FnMut() -> bool) -> bool {
     loop {
         if holds() {

@@ -1,5 +1,5 @@
-//! What takes too long for every change: the tables of simulated trials (`tests/trials/run`) and of
-//! real ones (`tests/trials/controls`), and a thousand kills (`tests/trials/kills`).
+//! Tests that take hours: tables of simulated trials (`tests/trials/run`) and of real ones
+//! (`tests/trials/controls`), and a thousand kills (`tests/trials/kills`).
 #![allow(
     clippy::unwrap_used,
     clippy::expect_used,
@@ -21,8 +21,8 @@ use kills::{Moment, Victim, kill_one};
 use nix::sys::signal::Signal;
 use simulated::{Dice, Machine, Tally, median, tally};
 
-/// Five equal candidates; a ladder of which two are within 5 % of the best; one that is 15 % faster
-/// than the rest.
+/// Logarithms of true speeds: five equal candidates; two within 5 % of the best; one 15 % faster
+/// than the others.
 const EQUAL: [f64; 5] = [0.0; 5];
 const LADDER: [f64; 5] = [0.0, 0.03, -0.08, -0.02, -0.15];
 const PLANTED: [f64; 5] = [0.0, 0.0, 0.14, 0.0, 0.0];
@@ -84,7 +84,7 @@ fn the_table_of_simulated_trials() {
     assert!(wrong.is_empty(), "{wrong:?}");
 }
 
-/// WALWISE_RECORDS names the directory of their records.
+/// WALWISE_RECORDS names the directory with the records of the trials.
 #[test]
 #[ignore = "two hours, and needs root: tests/trials/controls"]
 fn the_table_of_controls() {
@@ -93,7 +93,8 @@ fn the_table_of_controls() {
     assert!(wrong.is_empty(), "{wrong:?}");
 }
 
-/// WALWISE_KILLS says how many, and WALWISE_SEED which; a thousand takes an afternoon.
+/// WALWISE_KILLS sets the number of kills, and WALWISE_SEED their sequence. A thousand kills take
+/// an afternoon.
 #[test]
 #[ignore = "an afternoon, and needs root: tests/trials/kills"]
 fn kills_leave_nothing() {
@@ -117,7 +118,7 @@ fn kills_leave_nothing() {
                 Signal::SIGHUP,
                 Signal::SIGKILL,
             ][dice.below(4)],
-            // The first process of a namespace takes no other signal without a handler
+            // Without a handler, the first process of a namespace ignores all other signals
             // (pid_namespaces(7)).
             Victim::Inside => Signal::SIGKILL,
         };
@@ -127,7 +128,7 @@ fn kills_leave_nothing() {
             _ => Moment::After(dice.below(8_000) as u64),
         };
         let binary = env!("CARGO_BIN_EXE_walwise");
-        // A line for each, as it takes hours.
+        // Prints progress, because the test takes hours.
         println!("{nth}: {moment:?}, {victim:?}, {signal}");
         if let Err(why) = kill_one(binary, directory.path(), moment, victim, signal) {
             println!("{nth}: {why}");

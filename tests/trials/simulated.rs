@@ -1,9 +1,9 @@
-//! Simulated trials: machines whose true ratios are known and whose noise is none of a textbook's.
-//! Everything is seeded.
+//! Simulated trials with known true ratios, on machines with unpleasant noise. All random numbers
+//! are seeded.
 #![allow(dead_code, reason = "two test binaries use a part each")]
 
 use walwise_measure::trial::{
-    Cuts, EQUIVALENCE_MARGIN, Ending, INTERIM_BLOCKS, PairedFigures, PairwiseComparison,
+    EQUIVALENCE_MARGIN, Ending, INTERIM_BLOCKS, PairedFigures, PairwiseComparison, RankCuts,
     TrialOutcome,
 };
 
@@ -22,22 +22,22 @@ impl Dice {
         z ^ (z >> 31)
     }
 
-    /// From 0 to 1.
+    /// Uniform from 0 to 1.
     pub fn share(&mut self) -> f64 {
         (self.bits() >> 11) as f64 / (1u64 << 53) as f64
     }
 
-    /// A number below another one.
+    /// Uniform from 0 to `n - 1`.
     pub fn below(&mut self, n: usize) -> usize {
         usize::try_from(self.bits() % n as u64).unwrap_or(0)
     }
 
-    /// Near-normal: the sum of twelve uniform ones.
+    /// Nearly normal with variance 1: the sum of twelve uniform numbers.
     fn normal(&mut self) -> f64 {
         (0..12).map(|_| self.share()).sum::<f64>() - 6.0
     }
 
-    /// Student's t with two degrees of freedom: its variance is infinite.
+    /// Student's t with two degrees of freedom, whose variance is infinite.
     fn heavy(&mut self) -> f64 {
         let u = self.share().clamp(1e-12, 1.0 - 1e-12);
         (2.0 * u - 1.0) / (2.0 * u * (1.0 - u)).sqrt()
@@ -52,21 +52,21 @@ impl Dice {
     }
 }
 
-/// What a machine does beside the work, in the logarithm of its speed.
+/// Noise of a machine, in the logarithm of its speed.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Machine {
-    /// A scatter of 8 % from cell to cell.
+    /// Scatters by 8 % from cell to cell.
     Calm,
-    /// The same, on a speed that wanders.
+    /// Scatters by 8 % around a wandering speed.
     Drift,
-    /// One cell in twelve runs at an eighth to a half of its speed.
+    /// One cell in twelve runs at an eighth to a half of the speed.
     Bursts,
-    /// A scatter without a variance.
+    /// Scatters with infinite variance.
     HeavyTails,
-    /// Somebody else's work comes and goes, and halves the speed while it is there.
+    /// Another workload comes and goes, and halves the speed while it runs.
     Neighbour,
-    /// Full speed until it is warm, then down by 40 %, then up again, in a period that fits no
-    /// block.
+    /// Runs at full speed until warm, then 40 % slower, then fast again, in a period that no block
+    /// length divides.
     Throttling,
 }
 
@@ -91,7 +91,7 @@ impl Machine {
         }
     }
 
-    /// The figures of so many blocks; `effects` are the true logarithms, the reference first.
+    /// `effects` are the true logarithms of the speeds, the reference first.
     pub fn trial(self, seed: u64, effects: &[f64], blocks: usize) -> PairedFigures {
         let mut dice = Dice::new(seed.wrapping_mul(0x0001_0000_01b3) ^ 0x5bd1);
         let n = effects.len();
@@ -102,7 +102,7 @@ impl Machine {
         let (mut level, mut busy, mut cell) = (0.0, false, 0usize);
         let phase = dice.share();
         for block in 0..blocks {
-            // The twin is the last one.
+            // The last index stands for the twin.
             for candidate in dice.order(n + 1) {
                 cell += 1;
                 let scatter = 0.08 * dice.normal();
@@ -150,16 +150,16 @@ impl Machine {
     }
 }
 
-/// The cuts of all looks for so many candidates.
-pub fn cuts(candidates: usize) -> Vec<(usize, Cuts)> {
+/// Critical values of every planned look.
+pub fn cuts(candidates: usize) -> Vec<(usize, RankCuts)> {
     INTERIM_BLOCKS
         .into_iter()
-        .map(|look| (look, Cuts::new(look, candidates)))
+        .map(|look| (look, RankCuts::new(look, candidates)))
         .collect()
 }
 
-/// A trial up to the look that settles it, or to the last one.
-pub fn run(figures: &PairedFigures, cuts: &[(usize, Cuts)]) -> PairwiseComparison {
+/// Evaluates a trial up to the look that settles the result, or to the last look.
+pub fn run(figures: &PairedFigures, cuts: &[(usize, RankCuts)]) -> PairwiseComparison {
     let mut contest = PairwiseComparison::new(figures.candidates.len());
     for (look, cuts) in cuts.iter().filter(|(look, _)| *look <= figures.blocks()) {
         contest.analyse(figures, *look, *cuts);
@@ -170,31 +170,31 @@ pub fn run(figures: &PairedFigures, cuts: &[(usize, Cuts)]) -> PairwiseCompariso
     contest
 }
 
-/// What a number of trials came to.
+/// Results of many trials of one kind.
 #[derive(Debug, Default)]
 pub struct Tally {
     pub trials: usize,
-    /// A winner was named.
+    /// Trials that named a single winner.
     pub winners: usize,
-    /// The machine could not tell.
+    /// Trials that ended as inconclusive.
     pub cannot_tell: usize,
-    /// The set lacked the best and everything within 5 % of it.
+    /// Trials whose set contained neither the best candidate nor one within 5 % of the best.
     pub missed: usize,
-    /// Something slower than 5 % below the best was called near it, or the best was dropped.
+    /// Trials that counted a candidate as near the best although it is more than 5 % slower.
     pub wrong: usize,
-    /// Intervals, and those that missed the truth.
+    /// Number of intervals, and of intervals that missed the true ratio.
     pub intervals: usize,
     pub outside: usize,
-    /// The widths of intervals, and of a t-interval of the same blocks with one look.
+    /// Widths of the intervals, and of a t-interval of the same blocks with a single look.
     pub widths: Vec<f64>,
     pub t_widths: Vec<f64>,
-    /// Blocks at the end.
+    /// Number of blocks at the end of each trial.
     pub blocks: Vec<f64>,
-    /// The true best was named alone.
+    /// Trials that named the true best alone.
     pub found: usize,
 }
 
-/// Trials of these effects on a machine.
+/// Simulates trials with these effects on one machine.
 pub fn tally(machine: Machine, effects: &[f64], trials: usize, blocks: usize) -> Tally {
     let cuts = cuts(effects.len());
     let best = effects.iter().copied().fold(f64::MIN, f64::max);
@@ -216,11 +216,11 @@ pub fn tally(machine: Machine, effects: &[f64], trials: usize, blocks: usize) ->
             | TrialOutcome::Undecided(_)
             | TrialOutcome::TooFewBlocks => {}
         }
-        tally.missed += usize::from(!contest.may_be_best().iter().any(near));
-        tally.wrong += usize::from(!contest.near_best().iter().all(near));
+        tally.missed += usize::from(!contest.possible_best().iter().any(near));
+        tally.wrong += usize::from(!contest.equivalent_to_best().iter().all(near));
         let seen = contest.blocks();
         for (one, effect) in effects.iter().enumerate().skip(1) {
-            let Some(interval) = contest.to_reference(one) else {
+            let Some(interval) = contest.interval_to_reference(one) else {
                 continue;
             };
             let truth = effect - effects[0];
@@ -240,12 +240,12 @@ pub fn tally(machine: Machine, effects: &[f64], trials: usize, blocks: usize) ->
     tally
 }
 
-/// The width of a t-interval of 95 %, which assumes normal noise and a single look.
+/// Width of a 95 % t-interval, which assumes normal noise and a single look.
 fn t_width(values: &[f64]) -> f64 {
     let n = values.len() as f64;
     let mean = values.iter().sum::<f64>() / n;
     let variance = values.iter().map(|v| (v - mean).powi(2)).sum::<f64>() / (n - 1.0);
-    // Cornish and Fisher: within a thousandth from 9 degrees of freedom on.
+    // Cornish–Fisher expansion, accurate to a thousandth from 9 degrees of freedom on.
     let (z, df) = (1.959_964_f64, n - 1.0);
     let t = z
         + (z.powi(3) + z) / (4.0 * df)
@@ -253,14 +253,14 @@ fn t_width(values: &[f64]) -> f64 {
     2.0 * t * (variance / n).sqrt()
 }
 
-/// The median; 0 of nothing.
+/// Returns 0 for an empty slice.
 pub fn median(values: &[f64]) -> f64 {
     let mut sorted = values.to_vec();
     sorted.sort_by(f64::total_cmp);
     sorted.get(sorted.len() / 2).copied().unwrap_or(0.0)
 }
 
-/// A trial that has run its time, for what only the end may say.
+/// Runs a trial to the end of its time, for conclusions that only the last look allows.
 pub fn at_its_end(
     machine: Machine,
     seed: u64,

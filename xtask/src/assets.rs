@@ -1,4 +1,4 @@
-//! The files in `assets`, made by the program itself.
+//! The generated files in `assets`, which must be committed.
 
 use std::io;
 use std::path::Path;
@@ -7,18 +7,20 @@ use walwise::cli::args::Shell;
 use walwise::cli::generate::completions;
 
 use crate::OutputFile;
-use crate::pictures::{page, pictures, recorded_session};
+use crate::pictures::{html_page, pictures, recorded_session};
 
 /// The screenshot in README.md, and the size of its terminal.
 const PICTURE: (&str, (u16, u16)) = ("overview.svg", (140, 45));
 
-/// Every file with its path in the checkout.
-pub fn files(checkout: &Path) -> io::Result<Vec<OutputFile>> {
+pub fn asset_files(checkout: &Path) -> io::Result<Vec<OutputFile>> {
     let (session, measured) = recorded_session(checkout)?;
     let mut screens = pictures(session, measured, PICTURE.1);
     screens.retain(|(name, _)| name == PICTURE.0);
     let (session, measured) = recorded_session(checkout)?;
-    let mut files = vec![("assets/report.html".to_owned(), page(session, measured))];
+    let mut files = vec![(
+        "assets/report.html".to_owned(),
+        html_page(session, measured),
+    )];
     let within =
         |(name, text): OutputFile, directory: &str| (format!("assets/{directory}{name}"), text);
     files.extend(screens.into_iter().map(|screen| within(screen, "")));
@@ -31,20 +33,20 @@ mod tests {
     use std::fs;
 
     use super::*;
-    use crate::checkout;
+    use crate::checkout_directory;
 
     #[test]
     fn committed_files_are_what_the_program_makes() {
-        for (name, text) in files(checkout()).unwrap() {
-            let committed = fs::read_to_string(checkout().join(&name)).unwrap();
+        for (name, text) in asset_files(checkout_directory()).unwrap() {
+            let committed = fs::read_to_string(checkout_directory().join(&name)).unwrap();
             assert!(committed == text, "{name} is stale: cargo xtask assets");
         }
     }
 
-    /// Pictures load and run nothing, and refer to nothing outside.
+    /// A picture must not run a script or refer to anything outside.
     #[test]
     fn pictures_are_pictures_and_nothing_else() {
-        let (session, measured) = recorded_session(checkout()).unwrap();
+        let (session, measured) = recorded_session(checkout_directory()).unwrap();
         for (name, svg) in pictures(session, measured, (100, 32)) {
             for element in svg
                 .split('<')

@@ -1,4 +1,4 @@
-//! `cargo xtask compare`: whether two binaries give the same answers for every recorded host.
+//! `cargo xtask compare`: checks that two binaries give equal answers for every recorded host.
 
 use std::fs;
 use std::io;
@@ -9,14 +9,14 @@ use std::thread;
 
 use walwise_report::Format;
 
-/// Further commands besides each format, each followed by `--host FILE`.
+/// Commands in addition to the formats of `check`, each followed by `--host FILE`.
 const COMMANDS: [&[&str]; 3] = [
     &["facts", "--format", "json"],
     &["check", "--no-probe", "--verbose"],
     &["upgrade", "--kernel", "6.12"],
 ];
 
-/// Compares output, errors and exit codes; the error names what differs.
+/// Compares output, errors and exit codes; the error lists the commands whose answers differ.
 pub fn run(checkout: &Path, old: &Path, new: &Path) -> io::Result<String> {
     let hosts = fs::read_dir(checkout.join("tests/hosts"))?;
     let mut hosts: Vec<PathBuf> = hosts
@@ -37,9 +37,10 @@ pub fn run(checkout: &Path, old: &Path, new: &Path) -> io::Result<String> {
         let mut differing = Vec::new();
         while let Some(host) = hosts.get(next.fetch_add(1, Ordering::Relaxed)) {
             for words in &commands {
-                // A metric contains the time of the run in seconds, so an answer that differs is
-                // requested once more.
-                if !(is_alike(old, new, words, host)? || is_alike(old, new, words, host)?) {
+                // A metric contains the run time in seconds, so a differing answer is requested
+                // again.
+                if !(outputs_match(old, new, words, host)? || outputs_match(old, new, words, host)?)
+                {
                     differing.push(format!("{} --host {}", words.join(" "), host.display()));
                 }
             }
@@ -71,13 +72,16 @@ pub fn run(checkout: &Path, old: &Path, new: &Path) -> io::Result<String> {
     )))
 }
 
-fn is_alike(old: &Path, new: &Path, words: &[&str], host: &Path) -> io::Result<bool> {
-    let (one, other) = (answer(old, words, host)?, answer(new, words, host)?);
+fn outputs_match(old: &Path, new: &Path, words: &[&str], host: &Path) -> io::Result<bool> {
+    let (one, other) = (
+        command_output(old, words, host)?,
+        command_output(new, words, host)?,
+    );
     let is_printed = normalise(&one.stdout) == normalise(&other.stdout);
     Ok(is_printed && one.stderr == other.stderr && one.status == other.status)
 }
 
-fn answer(binary: &Path, words: &[&str], host: &Path) -> io::Result<Output> {
+fn command_output(binary: &Path, words: &[&str], host: &Path) -> io::Result<Output> {
     Command::new(binary)
         .args(words)
         .arg("--host")
@@ -86,8 +90,8 @@ fn answer(binary: &Path, words: &[&str], host: &Path) -> io::Result<Output> {
         .output()
 }
 
-/// The output without what differs between any two runs: the time (RFC 3339 in UTC) and the
-/// fingerprint of the pack.
+/// Removes the parts that may differ although the answers are equal: the time (RFC 3339 in UTC) and
+/// the fingerprint of the pack.
 fn normalise(output: &[u8]) -> String {
     let text = String::from_utf8_lossy(output);
     let is_of_run = |word: &str| {

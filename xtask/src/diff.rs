@@ -4,19 +4,19 @@ use std::fmt::Write as _;
 use std::io;
 use std::path::Path;
 
-use walwise::session::shipped;
+use walwise::session::shipped_files;
 use walwise_model::text;
 
-use crate::pack::{EntryChange, FieldChange, difference, directory_entries, entries};
+use crate::pack::{EntryChange, FieldChange, directory_entries, entry_differences, parse_entries};
 
-/// Compares two directories, or one with the pack of this checkout.
+/// Compares two directories, or one directory with the pack of this checkout.
 pub fn run(old: &Path, new: Option<&Path>) -> io::Result<String> {
     let old = directory_entries(old)?;
     let new = match new {
         Some(directory) => directory_entries(directory)?,
-        None => entries(shipped()).map_err(io::Error::other)?,
+        None => parse_entries(shipped_files()).map_err(io::Error::other)?,
     };
-    let differing = difference(&old, &new);
+    let differing = entry_differences(&old, &new);
     if differing.is_empty() {
         return Ok("no difference\n".to_owned());
     }
@@ -42,7 +42,6 @@ pub fn run(old: &Path, new: Option<&Path>) -> io::Result<String> {
     Ok(out)
 }
 
-/// A text of the packs on one line, display-safe.
 fn one_line(text: &str) -> String {
     text::display_safe(
         text.split_whitespace()

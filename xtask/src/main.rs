@@ -13,7 +13,7 @@ use std::path::Path;
 use std::process::ExitCode;
 use std::{env, fs, io};
 
-use walwise_judge::rules::reference;
+use walwise_judge::rules::rule_reference;
 
 const USAGE: &str = "\
 usage: cargo xtask size [--update]      tokens and lines of each module; fails above a ceiling
@@ -26,10 +26,9 @@ usage: cargo xtask size [--update]      tokens and lines of each module; fails a
        cargo xtask stale [AGE]          list entries not checked for a year, or never
 ";
 
-/// The token ceilings of `size`, next to this package.
+/// Upper limits on the number of tokens per module; `size` checks them.
 const CEILINGS: &str = "xtask/ceilings.txt";
 
-/// A file name and its content.
 type OutputFile = (String, String);
 
 fn main() -> ExitCode {
@@ -38,15 +37,18 @@ fn main() -> ExitCode {
     let done = match words.as_slice() {
         ["size"] => check_sizes(false),
         ["size", "--update"] => check_sizes(true),
-        ["assets"] => assets::files(checkout()).and_then(|files| write(checkout(), &files)),
-        ["man", directory] => man::pages().and_then(|pages| write(Path::new(directory), &pages)),
-        ["pictures", directory] => {
-            let drawn = pictures::recorded_session(checkout())
-                .map(|(session, measured)| pictures::pictures(session, measured, (100, 32)));
-            drawn.and_then(|pictures| write(Path::new(directory), &pictures))
+        ["assets"] => assets::asset_files(checkout_directory())
+            .and_then(|files| write_files(checkout_directory(), &files)),
+        ["man", directory] => {
+            man::man_pages().and_then(|pages| write_files(Path::new(directory), &pages))
         }
-        ["reference"] => Ok(reference::render()),
-        ["compare", old, new] => compare::run(checkout(), Path::new(old), Path::new(new)),
+        ["pictures", directory] => {
+            let drawn = pictures::recorded_session(checkout_directory())
+                .map(|(session, measured)| pictures::pictures(session, measured, (100, 32)));
+            drawn.and_then(|pictures| write_files(Path::new(directory), &pictures))
+        }
+        ["reference"] => Ok(rule_reference::render_rule_reference()),
+        ["compare", old, new] => compare::run(checkout_directory(), Path::new(old), Path::new(new)),
         ["diff", old] => diff::run(Path::new(old), None),
         ["diff", old, new] => diff::run(Path::new(old), Some(Path::new(new))),
         ["stale"] => stale::run("1y"),
@@ -62,8 +64,7 @@ fn main() -> ExitCode {
     }
 }
 
-/// Writes files below a directory.
-fn write(directory: &Path, documents: &[OutputFile]) -> io::Result<String> {
+fn write_files(directory: &Path, documents: &[OutputFile]) -> io::Result<String> {
     for (name, text) in documents {
         let file = directory.join(name);
         file.parent().map_or(Ok(()), fs::create_dir_all)?;
@@ -81,27 +82,27 @@ fn print(text: &str) -> ExitCode {
     }
 }
 
-fn checkout() -> &'static Path {
+fn checkout_directory() -> &'static Path {
     Path::new(env!("CARGO_MANIFEST_DIR"))
         .parent()
         .unwrap_or(Path::new("."))
 }
 
-/// The size of each module; an error if one is above its ceiling. `update` sets the ceilings to the
-/// current sizes.
+/// The size of each module; fails if a module exceeds its ceiling. `update` sets the ceilings to
+/// the current sizes.
 fn check_sizes(update: bool) -> io::Result<String> {
-    let modules = size::modules(checkout())?;
-    let ceilings = checkout().join(CEILINGS);
+    let modules = size::module_sizes(checkout_directory())?;
+    let ceilings = checkout_directory().join(CEILINGS);
     if update {
         fs::write(&ceilings, size::ceiling_table(&modules))?;
     }
-    let above = size::exceeded(&modules, &fs::read_to_string(ceilings)?);
+    let above = size::exceeded_ceilings(&modules, &fs::read_to_string(ceilings)?);
     if above.is_empty() {
-        return Ok(size::report(&modules));
+        return Ok(size::size_table(&modules));
     }
     Err(io::Error::other(format!(
         "{}\n{}",
-        size::report(&modules),
+        size::size_table(&modules),
         above.join("\n")
     )))
 }

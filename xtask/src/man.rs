@@ -1,7 +1,7 @@
-//! Manual pages, one per command: clap's description, then its examples.
+//! Manual pages, one per command: clap's description, then the examples.
 //!
-//! clap's text after the options is omitted: roff would join the lines of the examples, so they are
-//! formatted here from the same source.
+//! clap's text after the options is omitted, because roff would join the lines of the examples.
+//! They are formatted here from the same source.
 
 use std::fmt::Write as _;
 use std::io;
@@ -15,30 +15,34 @@ use walwise::cli::examples;
 use crate::OutputFile;
 
 /// Every page with its file name, `walwise.1` first.
-pub fn pages() -> io::Result<Vec<OutputFile>> {
+pub fn man_pages() -> io::Result<Vec<OutputFile>> {
     let mut whole = Cli::command().disable_help_subcommand(true);
     whole.build();
     let mut pages = Vec::new();
-    walk(&whole, "", &mut pages)?;
+    render_command_pages(&whole, "", &mut pages)?;
     Ok(pages)
 }
 
-fn walk(command: &Command, of: &str, pages: &mut Vec<OutputFile>) -> io::Result<()> {
+fn render_command_pages(
+    command: &Command,
+    of: &str,
+    pages: &mut Vec<OutputFile>,
+) -> io::Result<()> {
     let name = if of.is_empty() {
         NAME.to_owned()
     } else {
         format!("{NAME}-{}", of.replace(' ', "-"))
     };
-    pages.push((format!("{name}.1"), page(command, of, &name)?));
+    pages.push((format!("{name}.1"), render_page(command, of, &name)?));
     for kid in command.get_subcommands().filter(|kid| !kid.is_hide_set()) {
-        walk(kid, format!("{of} {}", kid.get_name()).trim_start(), pages)?;
+        render_command_pages(kid, format!("{of} {}", kid.get_name()).trim_start(), pages)?;
     }
     Ok(())
 }
 
 const NAME: &str = "walwise";
 
-fn page(command: &Command, of: &str, name: &str) -> io::Result<String> {
+fn render_page(command: &Command, of: &str, name: &str) -> io::Result<String> {
     let version = concat!("walwise ", env!("CARGO_PKG_VERSION"));
     let man = Man::new(command.clone()).title(name).source(version);
     let mut bytes = Vec::new();
@@ -59,10 +63,20 @@ fn page(command: &Command, of: &str, name: &str) -> io::Result<String> {
     if let Some(examples) = examples::examples_for(of) {
         page.push_str(".SH EXAMPLES\n");
         for (line, what_for) in examples.lines {
-            let _ = writeln!(page, ".TP\n.B {}\n{}", roff(line), roff(what_for));
+            let _ = writeln!(
+                page,
+                ".TP\n.B {}\n{}",
+                escape_roff(line),
+                escape_roff(what_for)
+            );
         }
         for (head, note) in examples.notes {
-            let _ = writeln!(page, ".SH {}\n{}", roff(&head.to_uppercase()), roff(note));
+            let _ = writeln!(
+                page,
+                ".SH {}\n{}",
+                escape_roff(&head.to_uppercase()),
+                escape_roff(note)
+            );
         }
     }
     if !of.is_empty() {
@@ -71,9 +85,9 @@ fn page(command: &Command, of: &str, name: &str) -> io::Result<String> {
     Ok(page)
 }
 
-/// Escapes text so that roff renders it literally and it can be copied: no request, no escape, no
-/// typographic dash or quote.
-fn roff(text: &str) -> String {
+/// Escapes text so that roff renders it literally and readers can copy it: requests, escapes,
+/// typographic dashes and quotes are prevented.
+fn escape_roff(text: &str) -> String {
     let mut out = String::new();
     for c in text.chars() {
         match c {
@@ -100,13 +114,17 @@ mod tests {
 
     #[test]
     fn no_example_is_a_request_or_an_escape() {
-        assert_eq!(roff(".so x"), "\\&.so x");
-        assert_eq!(roff("a\\b 'c' -d"), "a\\eb \\(aqc\\(aq \\-d");
+        assert_eq!(escape_roff(".so x"), "\\&.so x");
+        assert_eq!(escape_roff("a\\b 'c' -d"), "a\\eb \\(aqc\\(aq \\-d");
     }
 
     #[test]
     fn every_command_has_a_page() {
-        let names: Vec<String> = pages().unwrap().into_iter().map(|(name, _)| name).collect();
+        let names: Vec<String> = man_pages()
+            .unwrap()
+            .into_iter()
+            .map(|(name, _)| name)
+            .collect();
         for wanted in [
             "walwise.1",
             "walwise-check.1",

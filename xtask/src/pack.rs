@@ -1,21 +1,20 @@
-//! Packs of rules and tables: their entries, the age of these, and the difference between two
-//! packs.
+//! Packs of rules and tables: their entries, the age of entries, and the difference between packs.
 
-mod age;
 mod difference;
+mod due_entries;
 mod entry;
 
 use std::fs;
 use std::io;
 use std::path::{Path, PathBuf};
 
-pub use age::Due;
-pub use difference::{EntryChange, FieldChange, difference};
-pub use entry::{KnowledgeEntry, entries};
+pub use difference::{EntryChange, FieldChange, entry_differences};
+pub use due_entries::DueEntries;
+pub use entry::{KnowledgeEntry, parse_entries};
 
 /// The entries of the rule files in a directory, and of the tables in its subdirectory `tables`.
 pub fn directory_entries(directory: &Path) -> io::Result<Vec<KnowledgeEntry>> {
-    let mut paths = files(directory)?;
+    let mut paths = toml_files(directory)?;
     if paths.is_empty() {
         return Err(io::Error::other(format!(
             "no rule file (*.toml) in {}",
@@ -24,11 +23,11 @@ pub fn directory_entries(directory: &Path) -> io::Result<Vec<KnowledgeEntry>> {
     }
     let tables = directory.join("tables");
     if tables.is_dir() {
-        paths.extend(files(&tables)?);
+        paths.extend(toml_files(&tables)?);
     }
     let read = |path: &PathBuf| Ok((path.display().to_string(), fs::read_to_string(path)?));
     let texts = paths.iter().map(read).collect::<io::Result<Vec<_>>>()?;
-    entries(
+    parse_entries(
         texts
             .iter()
             .map(|(name, text)| (name.as_str(), text.as_str())),
@@ -36,7 +35,7 @@ pub fn directory_entries(directory: &Path) -> io::Result<Vec<KnowledgeEntry>> {
     .map_err(io::Error::other)
 }
 
-fn files(directory: &Path) -> io::Result<Vec<PathBuf>> {
+fn toml_files(directory: &Path) -> io::Result<Vec<PathBuf>> {
     let named = |error: io::Error| {
         io::Error::new(error.kind(), format!("{}: {error}", directory.display()))
     };

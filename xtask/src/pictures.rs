@@ -14,7 +14,6 @@ use walwise_sys::host::RecordedHost;
 
 use crate::OutputFile;
 
-/// The recorded host in `tests/screens`, and a measurement of it.
 pub fn recorded_session(checkout: &Path) -> io::Result<(Session, Measurement)> {
     let read = |name: &str| fs::read(checkout.join("tests/screens").join(name));
     let host = RecordedHost::parse(&read("vm.host")?).map_err(io::Error::other)?;
@@ -28,22 +27,22 @@ pub fn recorded_session(checkout: &Path) -> io::Result<(Session, Measurement)> {
     Ok((session, serde_json::from_slice(&read("measurement.json")?)?))
 }
 
-/// A picture of every screen at this size, columns first. The measurement is assigned to the first
+/// A picture of every screen at `size`, columns first. The measurement is assigned to the first
 /// directory.
 pub fn pictures(mut session: Session, measured: Measurement, size: (u16, u16)) -> Vec<OutputFile> {
     let target: Option<Subject> = measurable_targets(&session.conclusions().0)
         .into_iter()
         .next();
-    let times = default_times(&measured);
+    let times = default_method_times(&measured);
     if let Some(target) = target {
         session.measurements.insert(target, measured);
     }
-    tui::pictures(session.report(), histogram(&times), size)
+    tui::render_screens_svg(session.report(), histogram(&times), size)
 }
 
-/// The HTML report of the first directory, dated at the start of the measurement, so that the same
-/// input gives the same page.
-pub fn page(mut session: Session, measured: Measurement) -> String {
+/// The HTML report of the first directory, dated at the start of the measurement, so that equal
+/// input gives an equal page.
+pub fn html_page(mut session: Session, measured: Measurement) -> String {
     let when = measured.when.clone();
     if let Some(target) = measurable_targets(&session.conclusions().0)
         .into_iter()
@@ -58,9 +57,9 @@ pub fn page(mut session: Session, measured: Measurement) -> String {
     })
 }
 
-/// Times of paced one-page commits with the default method: its quantiles, since a record has no
-/// samples.
-fn default_times(measurement: &Measurement) -> Vec<f64> {
+/// Times of paced one-page commits with the default method: the quantiles, because a record holds
+/// no samples.
+fn default_method_times(measurement: &Measurement) -> Vec<f64> {
     let default = measurement
         .comparisons
         .first()

@@ -1,9 +1,9 @@
 //! The size of the source: tokens and lines of each crate and of each root module, product and
 //! tests separately.
 //!
-//! A token is a word or a punctuation mark; a string or character counts as one, a comment as none.
-//! Tests are items behind `#[cfg(test)]`, files named `tests.rs` or `testing.rs`, and everything
-//! below a directory `tests`.
+//! A token is a word or a punctuation mark. A string or character counts as one token; comments do
+//! not count. Test code is an item behind `#[cfg(test)]`, a file named `tests.rs` or `testing.rs`,
+//! or anything below a directory `tests`.
 
 use std::collections::BTreeMap;
 use std::fs;
@@ -11,13 +11,13 @@ use std::io;
 use std::path::Path;
 
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub struct Amount {
+pub struct CodeSize {
     pub tokens: usize,
     /// Lines with at least one token.
     pub lines: usize,
 }
 
-impl Amount {
+impl CodeSize {
     fn new(tokens: &[Token<'_>]) -> Self {
         let mut lines: Vec<usize> = tokens.iter().map(|token| token.line).collect();
         lines.dedup();
@@ -34,16 +34,16 @@ impl Amount {
 }
 
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub struct Module {
-    /// Shipped code, or code that builds it.
-    pub product: Amount,
-    pub tests: Amount,
+pub struct ModuleSize {
+    /// Shipped code, and code that builds it.
+    pub product: CodeSize,
+    pub tests: CodeSize,
 }
 
-/// The sizes in a checkout by name: modules of `src`, crates, `xtask`, and the directory `tests`.
-pub fn modules(checkout: &Path) -> io::Result<BTreeMap<String, Module>> {
+/// Sizes in a checkout by name: modules of `src`, crates, `xtask`, and the directory `tests`.
+pub fn module_sizes(checkout: &Path) -> io::Result<BTreeMap<String, ModuleSize>> {
     let mut modules = BTreeMap::new();
-    walk(&checkout.join("src"), None, false, &mut modules)?;
+    add_directory_sizes(&checkout.join("src"), None, false, &mut modules)?;
     let crates = checkout.join("crates");
     // Older checkouts have no workspace.
     for entry in crates
@@ -59,7 +59,7 @@ pub fn modules(checkout: &Path) -> io::Result<BTreeMap<String, Module>> {
             .unwrap_or_default()
             .to_string_lossy()
             .into_owned();
-        walk(
+        add_directory_sizes(
             &path.join("src"),
             Some(&name),
             name == "testkit",
@@ -69,17 +69,17 @@ pub fn modules(checkout: &Path) -> io::Result<BTreeMap<String, Module>> {
     for (directory, is_test) in [("xtask", false), ("tests", true)] {
         let path = checkout.join(directory);
         if path.is_dir() {
-            walk(&path, Some(directory), is_test, &mut modules)?;
+            add_directory_sizes(&path, Some(directory), is_test, &mut modules)?;
         }
     }
     Ok(modules)
 }
 
-fn walk(
+fn add_directory_sizes(
     directory: &Path,
     module: Option<&str>,
     is_test: bool,
-    modules: &mut BTreeMap<String, Module>,
+    modules: &mut BTreeMap<String, ModuleSize>,
 ) -> io::Result<()> {
     for entry in fs::read_dir(directory)? {
         let path = entry?.path();
@@ -91,10 +91,11 @@ fn walk(
         let stem = name.strip_suffix(".rs").unwrap_or(&name);
         let module = module.unwrap_or(stem);
         if path.is_dir() && name != "target" {
-            walk(&path, Some(module), is_test || name == "tests", modules)?;
+            add_directory_sizes(&path, Some(module), is_test || name == "tests", modules)?;
         } else if name != stem {
             let text = fs::read_to_string(&path)?;
-            let (product, tests) = amounts(&text, is_test || matches!(stem, "tests" | "testing"));
+            let (product, tests) =
+                product_and_test_size(&text, is_test || matches!(stem, "tests" | "testing"));
             let found = modules.entry(module.to_owned()).or_default();
             found.product.add(product);
             found.tests.add(tests);
@@ -103,22 +104,26 @@ fn walk(
     Ok(())
 }
 
-/// Attributes of test-only items, in this crate or for those above it.
+/// Attributes of items that only tests compile: in this crate, or in tests of crates that depend on
+/// it.
 const TEST_ONLY: [&[&str]; 2] = [
     &["#", "[", "cfg", "(", "test", ")", "]"],
     &["#", "[", "cfg", "(", "any", "(", "test", ","],
 ];
 
-fn amounts(text: &str, is_test: bool) -> (Amount, Amount) {
+fn product_and_test_size(text: &str, is_test: bool) -> (CodeSize, CodeSize) {
     let tokens = tokens(text);
     if is_test {
-        return (Amount::default(), Amount::new(&tokens));
+        return (CodeSize::default(), CodeSize::new(&tokens));
     }
     let (mut product, mut tests) = (Vec::new(), Vec::new());
     let mut rest = tokens.as_slice();
     while let Some((first, after)) = rest.split_first() {
-        if TEST_ONLY.iter().any(|attribute| starts(rest, attribute)) {
-            let (item, after) = rest.split_at(item_length(rest));
+        if TEST_ONLY
+            .iter()
+            .any(|attribute| starts_with_tokens(rest, attribute))
+        {
+            let (item, after) = rest.split_at(item_token_count(rest));
             tests.extend_from_slice(item);
             rest = after;
         } else {
@@ -126,10 +131,10 @@ fn amounts(text: &str, is_test: bool) -> (Amount, Amount) {
             rest = after;
         }
     }
-    (Amount::new(&product), Amount::new(&tests))
+    (CodeSize::new(&product), CodeSize::new(&tests))
 }
 
-fn starts(tokens: &[Token<'_>], words: &[&str]) -> bool {
+fn starts_with_tokens(tokens: &[Token<'_>], words: &[&str]) -> bool {
     tokens.len() >= words.len()
         && tokens
             .iter()
@@ -137,15 +142,15 @@ fn starts(tokens: &[Token<'_>], words: &[&str]) -> bool {
             .all(|(token, word)| token.text == *word)
 }
 
-/// The tokens of an item with its attributes: up to its semicolon or the end of its block; for a
+/// Length of an item with its attributes: up to its semicolon or the end of its block, or for a
 /// field or variant up to its comma.
-fn item_length(tokens: &[Token<'_>]) -> usize {
+fn item_token_count(tokens: &[Token<'_>]) -> usize {
     let (mut depth, mut is_field, mut is_attribute) = (0_usize, true, false);
     for (at, token) in tokens.iter().enumerate() {
         match token.text {
             "#" if depth == 0 => is_attribute = true,
             "{" | "(" | "[" => depth += 1,
-            // The enclosing block ends.
+            // The last field or variant of a block may end without a comma.
             "}" | ")" | "]" if depth == 0 => return at,
             "}" | ")" | "]" => {
                 depth -= 1;
@@ -174,20 +179,20 @@ struct Token<'t> {
     line: usize,
 }
 
-/// The tokens of Rust source, without comments and without the commas before a closing bracket:
-/// rustfmt adds them where it breaks a line.
+/// The tokens of Rust source, without comments. Commas before a closing bracket do not count,
+/// because rustfmt adds them when it breaks a line.
 fn tokens(text: &str) -> Vec<Token<'_>> {
     let mut tokens = Vec::new();
     let (mut rest, mut line) = (text, 1);
     while let Some(first) = rest.chars().next() {
         let (length, is_token) = match first {
             _ if rest.starts_with("//") => (rest.find('\n').unwrap_or(rest.len()), false),
-            _ if rest.starts_with("/*") => (block_comment(rest), false),
+            _ if rest.starts_with("/*") => (block_comment_length(rest), false),
             '"' => (literal_length(rest, '"'), true),
-            '\'' if is_character(rest) => (literal_length(rest, '\''), true),
+            '\'' if starts_character_literal(rest) => (literal_length(rest, '\''), true),
             _ if first.is_whitespace() => (first.len_utf8(), false),
-            _ if is_word(first) => {
-                let length = rest.find(|c| !is_word(c)).unwrap_or(rest.len());
+            _ if is_word_char(first) => {
+                let length = rest.find(|c| !is_word_char(c)).unwrap_or(rest.len());
                 let (word, after) = rest.split_at(length);
                 let literal = match word {
                     "r" | "br" | "cr" => raw_string_length(after),
@@ -211,17 +216,17 @@ fn tokens(text: &str) -> Vec<Token<'_>> {
     tokens
 }
 
-fn is_word(c: char) -> bool {
+fn is_word_char(c: char) -> bool {
     c.is_alphanumeric() || c == '_'
 }
 
-/// Whether a quote starts a character literal, not a lifetime.
-fn is_character(text: &str) -> bool {
+/// Whether a quote starts a character literal rather than a lifetime.
+fn starts_character_literal(text: &str) -> bool {
     let mut chars = text.chars().skip(1);
     chars.next() == Some('\\') || chars.next() == Some('\'')
 }
 
-/// The length of a literal, both quotes included.
+/// The length of the literal at the start of `text`, including both quotes.
 fn literal_length(text: &str, quote: char) -> usize {
     let mut is_escaped = false;
     for (at, c) in text.char_indices().skip(1) {
@@ -247,7 +252,7 @@ fn raw_string_length(text: &str) -> usize {
 }
 
 /// The length of a block comment, which may be nested.
-fn block_comment(text: &str) -> usize {
+fn block_comment_length(text: &str) -> usize {
     let (mut depth, mut at) = (0_usize, 0);
     while let Some(rest) = text.get(at..).filter(|rest| !rest.is_empty()) {
         if rest.starts_with("/*") {
@@ -265,16 +270,16 @@ fn block_comment(text: &str) -> usize {
 }
 
 /// The ceilings by module, from lines `module tokens`.
-fn ceilings(table: &str) -> BTreeMap<&str, usize> {
+fn parse_ceilings(table: &str) -> BTreeMap<&str, usize> {
     let lines = table.lines().filter_map(|line| line.split_once(' '));
     lines
         .filter_map(|(module, tokens)| Some((module, tokens.parse().ok()?)))
         .collect()
 }
 
-/// A message for each module above its ceiling, or without one.
-pub fn exceeded(modules: &BTreeMap<String, Module>, table: &str) -> Vec<String> {
-    let ceilings = ceilings(table);
+/// A message for each module that exceeds its ceiling or has none.
+pub fn exceeded_ceilings(modules: &BTreeMap<String, ModuleSize>, table: &str) -> Vec<String> {
+    let ceilings = parse_ceilings(table);
     let above = modules.iter().filter_map(|(name, module)| {
         let (tokens, ceiling) = (
             module.product.tokens,
@@ -286,15 +291,14 @@ pub fn exceeded(modules: &BTreeMap<String, Module>, table: &str) -> Vec<String> 
     above.collect()
 }
 
-/// The sizes as a table.
-pub fn report(modules: &BTreeMap<String, Module>) -> String {
-    let line = |name: &str, Module { product, tests }: &Module| {
+pub fn size_table(modules: &BTreeMap<String, ModuleSize>) -> String {
+    let line = |name: &str, ModuleSize { product, tests }: &ModuleSize| {
         format!(
             "{name:<12} {:>8} {:>7} {:>9} {:>7}\n",
             product.tokens, product.lines, tests.tokens, tests.lines
         )
     };
-    let mut all = Module::default();
+    let mut all = ModuleSize::default();
     let mut page = format!(
         "{:<12} {:>8} {:>7} {:>9} {:>7}\n",
         "", "tokens", "lines", "of tests", "lines"
@@ -307,8 +311,7 @@ pub fn report(modules: &BTreeMap<String, Module>) -> String {
     page + &line("all", &all)
 }
 
-/// The table of ceilings for the current sizes.
-pub fn ceiling_table(modules: &BTreeMap<String, Module>) -> String {
+pub fn ceiling_table(modules: &BTreeMap<String, ModuleSize>) -> String {
     let shipped = modules
         .iter()
         .filter(|(_, module)| module.product.tokens > 0);
@@ -340,10 +343,10 @@ mod tests {
     #[test]
     fn tests_are_apart() {
         let file = "fn a() {}\n#[cfg(test)]\n#[path = \"x\"]\nmod tests { fn b() {} }\nfn c() {}\n#[cfg(test)]\nmod d;\n";
-        let (product, tests) = amounts(file, false);
+        let (product, tests) = product_and_test_size(file, false);
         assert_eq!((product.tokens, product.lines), (12, 2));
         assert_eq!(tests.lines, 5);
         let fields = "struct A {\n#[cfg(test)]\nb: u8,\nc: u8 }";
-        assert_eq!(amounts(fields, false).0.tokens, 7);
+        assert_eq!(product_and_test_size(fields, false).0.tokens, 7);
     }
 }

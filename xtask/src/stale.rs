@@ -5,17 +5,17 @@ use std::io;
 
 use jiff::Span;
 use jiff::civil::Date;
-use walwise::session::{shipped, today};
+use walwise::session::{shipped_files, today};
 use walwise_judge::compat;
 use walwise_model::text;
 
-use crate::pack::{Due, KnowledgeEntry, entries};
+use crate::pack::{DueEntries, KnowledgeEntry, parse_entries};
 
 /// The list of due entries; finding some is not an error.
 pub fn run(older_than: &str) -> io::Result<String> {
     let oldest = day_before(today(), older_than)?;
-    let entries = entries(shipped()).map_err(io::Error::other)?;
-    let due = Due::new(&entries, compat::releases(), oldest);
+    let entries = parse_entries(shipped_files()).map_err(io::Error::other)?;
+    let due = DueEntries::new(&entries, compat::releases(), oldest);
     let (all, checked) = (entries.len(), entries.len() - due.unverified.len());
     let mut out = format!("{checked} of {all} entries have been checked against a source.\n");
     let overtaken = due.outdated.iter().map(|(entry, release)| {
@@ -26,26 +26,26 @@ pub fn run(older_than: &str) -> io::Result<String> {
         let (of, version) = (release.of.as_str(), &release.version);
         format!(
             "{}  ({of} {version}{day}; checked {})",
-            location(entry),
+            location_and_names(entry),
             entry.checked
         )
     });
-    section(&mut out, "Newer release since the check", overtaken);
+    push_section(&mut out, "Newer release since the check", overtaken);
     let old = due
         .old
         .iter()
-        .map(|entry| format!("{}  (checked {})", location(entry), entry.checked));
-    section(&mut out, &format!("Checked before {oldest}"), old);
-    section(
+        .map(|entry| format!("{}  (checked {})", location_and_names(entry), entry.checked));
+    push_section(&mut out, &format!("Checked before {oldest}"), old);
+    push_section(
         &mut out,
         "Unverified",
-        due.unverified.iter().map(|entry| location(entry)),
+        due.unverified.iter().map(|entry| location_and_names(entry)),
     );
     Ok(out)
 }
 
-/// A heading with its lines, or `none`.
-fn section(out: &mut String, heading: &str, lines: impl ExactSizeIterator<Item = String>) {
+/// Appends a heading and its lines, or `none`.
+fn push_section(out: &mut String, heading: &str, lines: impl ExactSizeIterator<Item = String>) {
     let none = if lines.len() == 0 { " none" } else { "" };
     let _ = writeln!(out, "\n{heading}:{none}");
     for line in lines {
@@ -53,8 +53,8 @@ fn section(out: &mut String, heading: &str, lines: impl ExactSizeIterator<Item =
     }
 }
 
-/// The position of an entry, and its names.
-fn location(entry: &KnowledgeEntry) -> String {
+/// File and line of an entry, and its names.
+fn location_and_names(entry: &KnowledgeEntry) -> String {
     let KnowledgeEntry {
         file,
         line,
@@ -65,7 +65,7 @@ fn location(entry: &KnowledgeEntry) -> String {
     format!("{file}:{line}  {kind} {}", text::names_and_count(names, 3))
 }
 
-/// The day `age` before another.
+/// The day that is `age`, such as `6 months`, before today.
 fn day_before(today: Date, age: &str) -> io::Result<Date> {
     let span = age.parse::<Span>().ok();
     let back = span

@@ -1,17 +1,15 @@
-//! Database servers of every kind, read concurrently: most of the time is spent waiting for
-//! children that run as their owners and for programs that print their version.
+//! Database servers of every kind. They are read concurrently, because most of the time is spent
+//! waiting for child processes and for programs that print their version.
 //!
-//! Each kind of server has its own collectors. Several leads can end at one program, so the host
-//! must cache its answers.
+//! Several collectors may run the same program, so the host must cache its answers.
 
 mod user_host;
 mod conf {
-    //! A server's configuration in the order in which it was read, for any kind of server.
+    //! A server's configuration in the order in which the server reads it.
     //!
-    //! The last setting of a name wins, so an unreadable file makes everything before it uncertain:
-    //! it is kept as a gap, and a name is known only if it is set after the last gap. A change
-    //! since the server started counts as a gap too. Finding and reading files is left to the
-    //! collectors of each server.
+    //! The last setting of a name wins. An unreadable file could therefore override everything
+    //! before it; the reader records a gap there, and a name is known only if it is set after the
+    //! last gap. A file that changed since the server's start counts as a gap too.
 
     use std::path::{Path, PathBuf};
 
@@ -31,15 +29,15 @@ mod conf {
             value: Vec<u8>,
             source: Source,
         },
-        /// A setting with this prefix; its full name and value are unknown.
+        /// A setting of which only this prefix of the name is known, and no value.
         UnknownSuffix { prefix: String, detail: String },
         Gap {
             why: UnknownReason,
             detail: String,
             remedy: Option<Remedy>,
         },
-        /// The end of a file or directory that was read, or of the parent directory of an absent
-        /// file.
+        /// The end of a file or directory that was read. For an absent file: the end of its parent
+        /// directory.
         FileEnd(PathBuf),
     }
 
@@ -52,7 +50,7 @@ mod conf {
             });
         }
 
-        pub fn set_unknown_suffix(
+        pub fn mark_prefix_unknown(
             &mut self,
             beginning: impl Into<String>,
             detail: impl Into<String>,
@@ -63,7 +61,7 @@ mod conf {
             });
         }
 
-        /// Adds something unread that could set any name. Consecutive gaps are merged.
+        /// Adds a gap: something unread that could set any name. Consecutive gaps are merged.
         pub fn add_gap(
             &mut self,
             why: UnknownReason,
@@ -84,17 +82,16 @@ mod conf {
             self.events.push(ConfigEvent::FileEnd(path.into()));
         }
 
-        /// Counts a file; returns the number so far.
         pub fn count_file(&mut self) -> usize {
             self.files += 1;
             self.files
         }
 
-        /// The part that is certain for a server which read it earlier. `changed` gives the reason
-        /// why a file or directory may differ now; its contents and everything before become
-        /// uncertain.
+        /// The settings that are certainly in force in a server which read its files earlier.
+        /// `changed` returns the reason why a file or directory may have changed since then, or
+        /// `None`. After a change, its contents and everything before it are uncertain.
         #[must_use]
-        pub fn certain_part(
+        pub fn with_changed_file_gaps(
             &self,
             changed: impl Fn(&Path) -> Option<String>,
             remedy: Option<&Remedy>,
@@ -118,7 +115,7 @@ mod conf {
             }
         }
 
-        /// The value of a name; `None` when everything was read and nothing sets it.
+        /// The reading of the last value; `None` if everything was read and nothing sets the name.
         pub fn get(&self, name: &str) -> Option<Reading<Vec<u8>>> {
             self.events.iter().rev().find_map(|step| match step {
                 ConfigEvent::Set {
@@ -145,7 +142,8 @@ mod conf {
             })
         }
 
-        /// The last value of a name, ignoring gaps: good enough to find files, not to record facts.
+        /// The last value, even if gaps follow. It is good enough to find files, but not to record
+        /// facts.
         pub fn last_value(&self, name: &str) -> Option<&[u8]> {
             self.events.iter().rev().find_map(|step| match step {
                 ConfigEvent::Set {
@@ -160,12 +158,11 @@ mod mount_namespace;
 mod servers;
 mod start_time;
 mod config_argument {
-    //! Configuration files that the user names for a stopped server: the files, the user to read
-    //! them as, and errors in them.
+    //! Configuration files that the user names on the command line for a stopped server.
     //!
-    //! A named file never describes a running server, which has its own command line. It is read as
-    //! the owner of the data, or as its own owner while that is unknown, never as root. Its
-    //! contents are left to the collectors of each kind of server.
+    //! A named file never describes a running server, which has its own command line. The file is
+    //! read with the rights of the data's owner, or of the file's owner if the data directory is
+    //! unknown. It is never read with root's rights.
 
     use std::path::{Path, PathBuf};
 
@@ -173,7 +170,7 @@ mod config_argument {
     use crate::collector::Request;
     use crate::facts::Note;
     use crate::facts::note::ServerNote;
-    use crate::host::{Dialect, Host, HostErrorKind, path_bytes};
+    use crate::host::{ConfigDialect, Host, HostErrorKind, path_bytes};
     use crate::text::display_safe;
 
     #[derive(Clone, Copy, Debug)]
@@ -181,29 +178,30 @@ mod config_argument {
         /// The command-line option, such as `--mysql-defaults`.
         pub option: &'static str,
         pub file: &'a Path,
-        dialect: Dialect,
+        dialect: ConfigDialect,
     }
 
     impl<'a> ConfigArgument<'a> {
-        pub fn mysql(request: &'a Request) -> Option<Self> {
+        pub fn for_mysql(request: &'a Request) -> Option<Self> {
             let file = request.mysql_defaults.as_deref()?;
             Some(Self {
                 option: "--mysql-defaults",
                 file,
-                dialect: Dialect::Mysql,
+                dialect: ConfigDialect::Mysql,
             })
         }
 
-        pub fn postgres(request: &'a Request) -> Option<Self> {
+        pub fn for_postgres(request: &'a Request) -> Option<Self> {
             let file = request.postgres_config.as_deref()?;
             Some(Self {
                 option: "--postgres-config",
                 file,
-                dialect: Dialect::Postgres,
+                dialect: ConfigDialect::Postgres,
             })
         }
 
-        /// The uid to read it as: the owner of the data if known, else the owner of the file.
+        /// The uid for reading the file: the owner of the data if known, else the owner of the
+        /// file.
         pub fn reader_uid(self, host: &dyn Host, data: Option<&PathBuf>) -> u32 {
             UserHost::for_owner(host, data.map_or(self.file, PathBuf::as_path)).uid
         }
@@ -230,19 +228,21 @@ mod config_argument {
 
         pub(super) fn file_error(self, host: &dyn Host, data: Option<&PathBuf>) -> Option<String> {
             let behalf = UserHost::new(host, self.reader_uid(host, data));
-            let miss = behalf.config(self.file, self.dialect).err()?;
+            let miss = behalf.config_directives(self.file, self.dialect).err()?;
             let help = match miss.kind {
-                HostErrorKind::Absent => "name the file that the server is started with",
+                HostErrorKind::Absent => {
+                    "pass the configuration file with which the server is started"
+                }
                 HostErrorKind::Denied if data.is_some() => {
                     "the server could not read it either: give the owner of the data directory read access"
                 }
                 HostErrorKind::Denied => {
-                    "it is read as its owner, or as nobody if root owns it; name the data directory as TARGET to read it \
-                 as the owner of that directory"
+                    "walwise reads it with the rights of its owner, or of nobody if that is root; pass the data directory as \
+                 TARGET to read it with the rights of the directory's owner"
                 }
                 HostErrorKind::NotCollected => "pass the same option to `walwise capture`",
                 HostErrorKind::TimedOut | HostErrorKind::Failed => {
-                    "name a readable configuration file"
+                    "pass a readable configuration file"
                 }
             };
             let (file, why) = (display_safe(path_bytes(self.file)), miss.detail);
@@ -256,7 +256,7 @@ mod config_argument {
 mod mysql;
 mod postgres;
 pub mod wal_room {
-    //! Free space for WAL: the free space of its file system in units of `max_wal_size`.
+    //! The free space of the WAL's file system in units of `max_wal_size`.
     //!
     //! `max_wal_size` is a soft limit (PostgreSQL manual, WAL Configuration): WAL can exceed it, so
     //! free space of one or two times its size is little.
@@ -278,20 +278,23 @@ pub mod wal_room {
                 .is_some_and(|kind| !kind.is_postgres())
         };
         let clusters: Vec<Subject> = facts
-            .subjects(Scope::Cluster)
+            .subjects_of_scope(Scope::Cluster)
             .filter(|one| !other(one))
             .cloned()
             .collect();
         for subject in clusters {
-            let room = wal_room(facts, &subject);
+            let room = wal_room_ratio(facts, &subject);
             facts.insert(&subject, &postgres::WAL_ROOM, room);
         }
     }
 
-    fn wal_room(facts: &FactSet, cluster: &Subject) -> Reading<f64> {
-        let free = match facts.resolve(cluster, Scope::Mount) {
+    fn wal_room_ratio(facts: &FactSet, cluster: &Subject) -> Reading<f64> {
+        let free = match facts.subject_in_scope(cluster, Scope::Mount) {
             Some(mount) => facts.get(&mount, &mount::FREE),
-            None => Reading::unknown(UnknownReason::NotCollected, "the file system of its WAL"),
+            None => Reading::unknown(
+                UnknownReason::NotCollected,
+                "the file system of the WAL is unknown",
+            ),
         };
         match (facts.get(cluster, &postgres::MAX_WAL_SIZE), free) {
             (Reading::Known { value: 0, source }, _) => {
@@ -299,7 +302,7 @@ pub mod wal_room {
             }
             (Reading::Known { value: size, .. }, Reading::Known { value: free, .. }) => {
                 let of = [postgres::MAX_WAL_SIZE.name(), mount::FREE.name()];
-                Reading::known(free as f64 / size as f64, Source::derived(of))
+                Reading::known(free as f64 / size as f64, Source::derived_from(of))
             }
             (unknown @ Reading::Unknown { .. }, _) | (_, unknown) => {
                 unknown.map(|bytes| bytes as f64)
@@ -312,7 +315,7 @@ pub mod wal_room {
         use super::*;
         use crate::testing::FakeHost;
 
-        fn known(size: Option<u64>, free: Option<u64>) -> Option<f64> {
+        fn wal_room_value(size: Option<u64>, free: Option<u64>) -> Option<f64> {
             let (cluster, wal) = (Subject::cluster("/pg"), Subject::mount("/wal"));
             let mut facts = FactSet::default();
             facts.add_subject(&cluster);
@@ -329,15 +332,15 @@ pub mod wal_room {
 
         #[test]
         fn room_is_known_where_both_are() {
-            assert_eq!(known(Some(1 << 30), Some(3 << 29)), Some(1.5));
-            assert_eq!(known(Some(1 << 30), Some(0)), Some(0.0));
+            assert_eq!(wal_room_value(Some(1 << 30), Some(3 << 29)), Some(1.5));
+            assert_eq!(wal_room_value(Some(1 << 30), Some(0)), Some(0.0));
             for (size, free) in [
                 (None, Some(1)),
                 (Some(1), None),
                 (None, None),
                 (Some(0), Some(1)),
             ] {
-                assert_eq!(known(size, free), None, "{size:?} {free:?}");
+                assert_eq!(wal_room_value(size, free), None, "{size:?} {free:?}");
             }
         }
     }
@@ -349,16 +352,14 @@ use crate::facts::FactSet;
 use crate::host::Host;
 use crate::parallel;
 
-/// For progress displays.
 pub const ID: &str = "database servers";
 
-/// Needs no facts of other collectors; `host` must cache its answers.
+/// Collects the facts of all servers, without facts of other collectors. `host` must cache answers.
 pub fn collect(host: &dyn Host, request: &Request) -> FactSet {
     let postgres = || postgres::collect(host, request);
     let (mut facts, others) = if mysql::needs_program_run(host, request) {
-        // Printing the version takes the server's program longer than reading all files, and the
-        // files do not depend on it. One thread reads them meanwhile; more would slow the program
-        // down.
+        // MySQL's program needs more time to print its version than walwise needs to read all
+        // files. Only one thread reads files meanwhile, because more would slow the program down.
         let ahead = Request {
             without_programs: true,
             ..request.clone()
@@ -369,7 +370,7 @@ pub fn collect(host: &dyn Host, request: &Request) -> FactSet {
             facts
         };
         let ((), facts) =
-            parallel::join_yielding(|| mysql::query_program_version(host, request), read);
+            parallel::join_yielding(|| mysql::cache_program_version(host, request), read);
         (facts, mysql::collect(host, request))
     } else {
         parallel::join(postgres, || mysql::collect(host, request))
@@ -378,14 +379,14 @@ pub fn collect(host: &dyn Host, request: &Request) -> FactSet {
     facts
 }
 
-/// The first error in a configuration file that the user named, found before collecting.
+/// The first error in the configuration files that the user named.
 pub fn config_argument_error(host: &dyn Host, request: &Request) -> Option<String> {
-    let of_mysql = ConfigArgument::mysql(request).and_then(|named| {
+    let of_mysql = ConfigArgument::for_mysql(request).and_then(|named| {
         let data = mysql::requested_data_directory(host, request);
         named.file_error(host, data.as_ref())
     });
     of_mysql.or_else(|| {
-        let named = ConfigArgument::postgres(request)?;
+        let named = ConfigArgument::for_postgres(request)?;
         let data = postgres::requested_data_directory(host, request);
         named.file_error(host, data.as_ref())
     })
@@ -411,18 +412,17 @@ mod tests {
             node_minor,
             inode,
             size,
-            ctime: Some(Moment::in_second(5)),
+            ctime: Some(Moment::from_second(5)),
         }
         .encode()
     }
 
-    fn directory(fake: FakeHost, path: &str, inode: u64) -> FakeHost {
+    fn with_data_directory(fake: FakeHost, path: &str, inode: u64) -> FakeHost {
         fake.answer(Question::RealPath(path.into()), path)
             .answer(Question::Stat(path.into()), stat(0o040_700, inode))
     }
 
-    /// Two packaged clusters of PostgreSQL 15, and a running MariaDB.
-    fn machine() -> FakeHost {
+    fn host_with_servers() -> FakeHost {
         let version = |tool| Question::Run(tool, vec!["--version".to_owned()]);
         let mariadbd = "/usr/sbin/mariadbd";
         let mut fake = FakeHost::default()
@@ -450,12 +450,12 @@ mod tests {
             .into_iter()
             .chain(above)
         {
-            fake = directory(fake, path, inode);
+            fake = with_data_directory(fake, path, inode);
         }
         for (name, inode) in [("a", 20), ("b", 21)] {
             let path = format!("/var/lib/postgresql/15/{name}");
             let control = vec!["-D".to_owned(), path.clone()];
-            fake = directory(fake, &path, inode)
+            fake = with_data_directory(fake, &path, inode)
                 .file(format!("{path}/PG_VERSION"), "15\n")
                 .answer(
                     Question::Stat(format!("{path}/PG_VERSION").into()),
@@ -471,9 +471,9 @@ mod tests {
 
     #[test]
     fn each_program_is_asked_once() {
-        let fake = machine();
+        let fake = host_with_servers();
         let facts = collect(&CachingHost::new(&fake), &Request::default());
-        let clusters: Vec<_> = facts.subjects(Scope::Cluster).cloned().collect();
+        let clusters: Vec<_> = facts.subjects_of_scope(Scope::Cluster).cloned().collect();
         assert_eq!(
             clusters.len(),
             3,
@@ -485,7 +485,7 @@ mod tests {
                 let postgres = facts.value(cluster, &of_postgres::VERSION);
                 postgres
                     .or_else(|| facts.value(cluster, &of_mysql::VERSION))
-                    .map(|version| version.base())
+                    .map(|version| version.numeric_part())
             };
             clusters
                 .iter()

@@ -1,14 +1,13 @@
 //! Current mounts and their file systems: types, options, features, members, barriers and stripes.
 //! One module per type of file system or per question.
-//!
-//! Devices are read in [`super::storage`]; [`super::stack`] joins mounts and devices.
 
-mod fstype {
+mod mount_class {
     //! The class of a file system type, which decides whether walwise may touch the file system.
     //!
-    //! A network or FUSE file system can block any process that queries it; the kernel does not
-    //! show the disks of `zfs`; an overlay keeps its data elsewhere. An unlisted type is a block
-    //! file system unless its major device number is zero, which means no device.
+    //! A process that queries a network or FUSE file system can block forever. The kernel does not
+    //! show the disks of `zfs`, and an overlay keeps its data elsewhere. An unlisted type counts as
+    //! a block file system unless its major device number is zero, which means that there is no
+    //! device.
 
     use crate::facts::catalog::mount::MountClass;
 
@@ -30,7 +29,7 @@ mod fstype {
         "glusterfs",
         "davfs",
         "orangefs",
-        // Shared folders of a hypervisor: the server is its host.
+        // Shared folders, which the hypervisor's host serves.
         "vboxsf",
         "vmhgfs",
         "prl_fs",
@@ -41,8 +40,8 @@ mod fstype {
     /// Block file systems whose superblock has an anonymous device number.
     const ANONYMOUS_BLOCK: &[&str] = &["btrfs", "bcachefs"];
 
-    /// `major` is that of the device number.
-    pub fn class(fstype: &str, major: u32) -> MountClass {
+    /// `major` is the major device number of the mount.
+    pub fn classify(fstype: &str, major: u32) -> MountClass {
         let is = |list: &[&str]| list.contains(&fstype);
         if is(NETWORK) {
             MountClass::Network
@@ -63,7 +62,7 @@ mod fstype {
 
     #[cfg(test)]
     mod tests {
-        use super::class;
+        use super::classify;
 
         #[test]
         fn classes() {
@@ -88,13 +87,13 @@ mod fstype {
                 ("cifs", 0, "network"),
                 ("proc", 0, "other"),
             ] {
-                assert_eq!(class(fstype, major).as_str(), expect, "{fstype}");
+                assert_eq!(classify(fstype, major).as_str(), expect, "{fstype}");
             }
         }
     }
 }
-mod members {
-    //! The note for file systems that span devices and whose members are unknown.
+mod unknown_members {
+    //! The note for a file system that may span several devices, but whose devices are unknown.
 
     use crate::facts::note::StorageNote;
     use crate::host::HostError;
@@ -113,23 +112,20 @@ mod members {
 }
 mod superblocks {
     //! Features, cluster size and UUID of a file system, from its superblock, which only root can
-    //! read.
-    //!
-    //! The live host parses the superblock itself, so a run without programs has all three.
+    //! read. The live host parses superblocks itself, so no program is needed.
 
+    use crate::error_readings::error_reading;
     use crate::facts::catalog::{device, host as machine, mount};
     use crate::facts::{FactSet, Reading, Remedy, Source, Subject, UnknownReason};
-    use crate::host::{Host, Question, Superblock};
-    use crate::refusal::error_reading;
+    use crate::host::{Host, Question, SuperblockKind};
     use crate::text::display_safe;
 
     #[derive(Clone)]
     pub struct SuperblockFields {
-        /// Features, named as by the file system's tools.
         pub features: Vec<String>,
-        /// Cluster size in bytes, if space is allocated in clusters.
+        /// The cluster size in bytes; `None` if space is not allocated in clusters.
         pub cluster: Option<u64>,
-        /// As blkid prints it; older captures lack it.
+        /// The UUID as blkid prints it. Older captures lack it.
         pub uuid: Option<String>,
     }
 
@@ -137,7 +133,7 @@ mod superblocks {
         host: &dyn Host,
         facts: &FactSet,
         device: &Subject,
-        kind: Superblock,
+        kind: SuperblockKind,
     ) -> Reading<SuperblockFields> {
         if facts.value(&Subject::host(), &machine::PRIVILEGED) != Some(true) {
             let denied =
@@ -160,20 +156,19 @@ mod superblocks {
         };
         let source = format!("superblock of {node}");
         match host.ask(&Question::Superblock(node.into(), kind)) {
-            Ok(answer) => match parse(&answer) {
-                Some(described) => Reading::known(described, Source::call(source)),
+            Ok(answer) => match parse_superblock_fields(&answer) {
+                Some(described) => Reading::known(described, Source::system_call(source)),
                 None => {
                     Reading::unknown(UnknownReason::Malformed, format!("{source}: no features"))
                 }
             },
-            Err(miss) if miss.is_forbidden() => {
+            Err(miss) if miss.is_eperm() => {
                 Reading::unknown(UnknownReason::Denied, format!("{source}: {miss}"))
             }
             Err(miss) => error_reading(&miss, &source),
         }
     }
 
-    /// Records the UUID of a mount, if its superblock has one.
     pub fn record_uuid(facts: &mut FactSet, mounted: &Subject, read: &Reading<SuperblockFields>) {
         if let Reading::Known {
             value: SuperblockFields {
@@ -186,8 +181,8 @@ mod superblocks {
         }
     }
 
-    /// Lines `features WORD…`, optionally `cluster BYTES`, `uuid UUID`.
-    fn parse(answer: &[u8]) -> Option<SuperblockFields> {
+    /// Parses the line `features WORD…` and the optional lines `cluster BYTES` and `uuid UUID`.
+    fn parse_superblock_fields(answer: &[u8]) -> Option<SuperblockFields> {
         let mut lines = answer.split(|b| *b == b'\n');
         let words = lines.next()?.trim_ascii().strip_prefix(b"features ")?;
         let words = words
@@ -213,13 +208,13 @@ pub mod bcachefs {
     //! /sys/fs/bcachefs/UUID/dev-N/block (Documentation/filesystems/bcachefs of the kernels that
     //! have it, 6.7 to 6.17).
     //!
-    //! The mount's source names only the devices given to mount(8). The directory of a missing
-    //! member lacks `block`; nothing else here shows it.
+    //! The mount's source names only the devices given to mount(8). A missing member shows only in
+    //! sysfs, where its directory `dev-N` lacks `block`.
 
     use std::collections::BTreeMap;
     use std::path::{Path, PathBuf};
 
-    use super::members::unknown_members_note;
+    use super::unknown_members::unknown_members_note;
     use crate::collector::{Collector, Request};
     use crate::facts::catalog::mount;
     use crate::facts::{FactSet, Subject};
@@ -238,7 +233,7 @@ pub mod bcachefs {
         if mounts.is_empty() {
             return;
         }
-        let names = match host.list(Path::new(SYSFS_DIRECTORY)) {
+        let names = match host.list_directory(Path::new(SYSFS_DIRECTORY)) {
             Ok(names) => names,
             Err(miss) => {
                 return facts.add_note(unknown_members_note(SYSFS_DIRECTORY, &miss, "bcachefs"));
@@ -247,14 +242,14 @@ pub mod bcachefs {
         let mut of_device: BTreeMap<Subject, usize> = BTreeMap::new();
         let all: Vec<Vec<Subject>> = names
             .iter()
-            .map(|name| members(host, &Path::new(SYSFS_DIRECTORY).join(name)))
+            .map(|name| member_devices(host, &Path::new(SYSFS_DIRECTORY).join(name)))
             .collect();
         for (index, members) in all.iter().enumerate() {
             of_device.extend(members.iter().map(|member| (member.clone(), index)));
         }
         for subject in mounts {
             let found = facts
-                .below(&subject)
+                .directly_below(&subject)
                 .iter()
                 .find_map(|device| of_device.get(device));
             for device in found
@@ -267,17 +262,17 @@ pub mod bcachefs {
         }
     }
 
-    /// The devices that `dev-N/block` links to.
-    fn members(host: &dyn Host, home: &Path) -> Vec<Subject> {
-        let names = host.list(home).unwrap_or_default();
+    /// The member devices, which are the targets of the links `dev-N/block`.
+    fn member_devices(host: &dyn Host, home: &Path) -> Vec<Subject> {
+        let names = host.list_directory(home).unwrap_or_default();
         let devices = names
             .iter()
             .filter(|name| name.as_encoded_bytes().starts_with(b"dev-"));
         let block = |path: PathBuf| {
-            host.link(&path.join("block"))
+            host.link_target(&path.join("block"))
                 .ok()?
                 .file_name()
-                .map(node::subject)
+                .map(node::device_subject)
         };
         devices.filter_map(|name| block(home.join(name))).collect()
     }
@@ -322,10 +317,8 @@ pub mod btrfs;
 pub mod ext4;
 pub mod stripe;
 pub mod xfs {
-    //! XFS: the features that a file system was created with, from its superblock.
-    //!
-    //! Current options are in mountinfo; the features decide which kernels can mount it at all. A
-    //! version 4 file system lacks `crc`.
+    //! XFS: the features that a file system was created with, from its superblock. They decide
+    //! which kernels can mount it. A version 4 file system lacks `crc`.
 
     use std::collections::BTreeMap;
 
@@ -333,7 +326,7 @@ pub mod xfs {
     use crate::collector::{Collector, Request};
     use crate::facts::catalog::mount;
     use crate::facts::{FactSet, Reading, Scope, Subject, UnknownReason};
-    use crate::host::{Host, Superblock};
+    use crate::host::{Host, SuperblockKind};
     use crate::parallel;
 
     pub const COLLECTOR: Collector = Collector { id: "xfs", run };
@@ -342,13 +335,13 @@ pub mod xfs {
         let mut by_device: BTreeMap<Option<Subject>, Vec<Subject>> = BTreeMap::new();
         for mount in facts.subjects_where(&mount::FSTYPE, |fstype| fstype == "xfs") {
             by_device
-                .entry(facts.resolve(&mount, Scope::Device))
+                .entry(facts.subject_in_scope(&mount, Scope::Device))
                 .or_default()
                 .push(mount);
         }
         let devices: Vec<&Option<Subject>> = by_device.keys().collect();
         let readings = parallel::map(&devices, |device| match device {
-            Some(device) => superblocks::read_superblock(host, facts, device, Superblock::Xfs),
+            Some(device) => superblocks::read_superblock(host, facts, device, SuperblockKind::Xfs),
             None => Reading::unknown(UnknownReason::Absent, "the device below is unknown"),
         });
         for (mounts, reading) in by_device.values().zip(readings) {
@@ -378,7 +371,7 @@ pub mod xfs {
         fn collect(answer: Option<&str>, privileged: bool) -> Reading<Vec<String>> {
             let host = match answer {
                 Some(answer) => FakeHost::default().answer(
-                    Question::Superblock("/dev/sda1".into(), Superblock::Xfs),
+                    Question::Superblock("/dev/sda1".into(), SuperblockKind::Xfs),
                     answer,
                 ),
                 None => FakeHost::default(),

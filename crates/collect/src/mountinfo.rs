@@ -1,53 +1,54 @@
-//! The parser of /proc/self/mountinfo (proc_pid_mountinfo(5)), on bytes.
+//! A parser of /proc/self/mountinfo (proc_pid_mountinfo(5)).
 //!
-//! It keeps the file's order, duplicates, and mount and superblock options apart. Entries are
-//! interpreted in `filesystems::mounts`. Mount points are any bytes but zero, and lines may be
-//! hostile or truncated; a malformed line is dropped alone.
+//! Entries keep the file's order, duplicates included, and mount options stay apart from superblock
+//! options. Mount points may hold any byte but zero, and lines may be hostile or truncated; only
+//! the malformed line is dropped.
 
 use std::path::Path;
 
-use crate::bounds::MOUNT_TABLE;
-use crate::escape::fstab::unescape;
+use crate::escape::fstab::decode_fstab_field;
 use crate::host::{Host, HostError};
+use crate::limits::MOUNT_TABLE;
 
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Entry {
-    /// Line number, from 1.
+    /// The line number, from 1.
     pub line: u32,
     pub id: u64,
-    /// Id of the mount below.
     pub parent: u64,
-    /// `254:0`.
+    /// The device number, such as `254:0`.
     pub devno: String,
     /// The mounted directory within the file system.
     pub root: Vec<u8>,
-    /// Where it is mounted, as seen from this process' root.
+    /// The mount point, as seen from this process's root.
     pub point: Vec<u8>,
     pub options: Vec<Vec<u8>>,
-    /// File system type, with its subtype: `fuse.sshfs`.
+    /// The file system type with its subtype, such as `fuse.sshfs`.
     pub fstype: Vec<u8>,
     pub source: Vec<u8>,
-    /// Options of the superblock.
     pub super_options: Vec<Vec<u8>>,
 }
 
-/// The parsed file.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct MountTable {
     pub entries: Vec<Entry>,
-    /// Line number and error.
+    /// The number of each malformed line, with the error.
     pub malformed: Vec<(u32, &'static str)>,
-    /// Lines with an unescaped blank in the options; the text after it counts as options.
+    /// Numbers of lines with an unescaped blank in the options; the rest of such a line still
+    /// counts as options.
     pub lines_with_blanks: Vec<u32>,
-    /// Lines beyond the bound, not parsed.
+    /// The number of lines beyond the bound, which are not parsed.
     pub skipped_lines: usize,
 }
 
 pub fn read_mountinfo(host: &dyn Host, path: &Path) -> Result<MountTable, HostError> {
-    Ok(parse_mountinfo(&host.read(path)?, host.bounds().mounts))
+    Ok(parse_mountinfo(
+        &host.read(path)?,
+        host.collection_limits().mounts,
+    ))
 }
 
-/// Parses up to `bound` mounts and counts the other lines.
+/// Parses up to `bound` mounts and counts the remaining lines.
 pub fn parse_mountinfo(bytes: &[u8], bound: usize) -> MountTable {
     let mut table = MountTable::default();
     let mut number: u32 = 0;
@@ -75,20 +76,21 @@ pub fn parse_mountinfo(bytes: &[u8], bound: usize) -> MountTable {
     table
 }
 
-/// The entry, and whether its last field has a blank: some file systems print options unescaped.
+/// Parses a line; true if its last field has a blank, because some file systems print options
+/// unescaped.
 fn parse_entry(line: &[u8], number: u32) -> Result<(Entry, bool), &'static str> {
     let mut fields = line.split(|b| *b == b' ');
     let mut next = |missing| fields.next().ok_or(missing);
-    let id = integer(next("no mount id")?).ok_or("the mount id is not a number")?;
-    let parent = integer(next("no parent id")?).ok_or("the parent id is not a number")?;
-    let devno =
-        device_number(next("no device number")?).ok_or("the device number is not MAJOR:MINOR")?;
-    let root = unescape(next("no root directory")?);
-    let point = unescape(next("no mount point")?);
+    let id = parse_integer(next("no mount id")?).ok_or("the mount id is not a number")?;
+    let parent = parse_integer(next("no parent id")?).ok_or("the parent id is not a number")?;
+    let devno = parse_device_number(next("no device number")?)
+        .ok_or("the device number is not MAJOR:MINOR")?;
+    let root = decode_fstab_field(next("no root directory")?);
+    let point = decode_fstab_field(next("no mount point")?);
     let options = split_options(next("no mount options")?);
     while next("no separator")? != b"-" {}
-    let fstype = unescape(next("no file system type")?);
-    let source = unescape(next("no source")?);
+    let fstype = decode_fstab_field(next("no file system type")?);
+    let source = decode_fstab_field(next("no source")?);
     let mut last = next("no superblock options")?.to_vec();
     let rest: Vec<&[u8]> = fields.collect();
     for more in &rest {
@@ -114,17 +116,17 @@ fn parse_entry(line: &[u8], number: u32) -> Result<(Entry, bool), &'static str> 
     Ok((entry, !rest.is_empty()))
 }
 
-fn integer(field: &[u8]) -> Option<u64> {
+fn parse_integer(field: &[u8]) -> Option<u64> {
     std::str::from_utf8(field).ok()?.parse().ok()
 }
 
-fn device_number(field: &[u8]) -> Option<String> {
+fn parse_device_number(field: &[u8]) -> Option<String> {
     let (major, minor) = std::str::from_utf8(field).ok()?.split_once(':')?;
     let number = |text: &str| text.parse::<u32>().ok();
     Some(format!("{}:{}", number(major)?, number(minor)?))
 }
 
-/// Commas separate options, except between double quotes (`context="u:r:t:s0:c1,c2"`).
+/// Splits options at commas outside double quotes (`context="u:r:t:s0:c1,c2"`).
 fn split_options(field: &[u8]) -> Vec<Vec<u8>> {
     let mut quoted = false;
     let apart = |b: &u8| {
@@ -134,7 +136,7 @@ fn split_options(field: &[u8]) -> Vec<Vec<u8>> {
     field
         .split(apart)
         .filter(|option| !option.is_empty())
-        .map(unescape)
+        .map(decode_fstab_field)
         .collect()
 }
 
@@ -151,7 +153,7 @@ mod tests {
     const ROOT: &[u8] =
         b"27 1 254:0 / / rw,relatime shared:1 - ext4 /dev/vda rw,discard,nobarrier\n";
 
-    /// As seq_path of the kernel: blanks, backslash and, in newer kernels, `#` are escaped.
+    /// Escapes bytes as the kernel's seq_path does: blanks, backslash and, in newer kernels, `#`.
     fn escape(bytes: &[u8]) -> Vec<u8> {
         let one = |b: &u8| match b {
             b' ' | b'\t' | b'\n' | b'\\' | b'#' => format!("\\{b:03o}").into_bytes(),
@@ -176,7 +178,7 @@ mod tests {
 
         #[test]
         fn escapes_round_trip(name: Vec<u8>) {
-            prop_assert_eq!(unescape(&escape(&name)), name);
+            prop_assert_eq!(decode_fstab_field(&escape(&name)), name);
         }
 
         #[test]
@@ -222,7 +224,7 @@ mod tests {
         assert_eq!(table.entries[1].fstype, b"fuse.sshfs");
     }
 
-    /// Some file systems print options unescaped; the text after a blank is kept.
+    /// Some file systems print options unescaped; the bytes after a blank are kept.
     #[test]
     fn a_blank_in_the_options_cuts_nothing_off() {
         let table = parse_unbounded(b"1 0 0:5 / /a rw - btrfs /dev/sda rw,label=my data,nobarrier\n2 0 0:6 / /b rw - xfs /dev/sdb rw\n");

@@ -1,5 +1,5 @@
-//! The state fields that each program reports (health, mode, policy, errors, members) and what
-//! becomes of each: a fact, or a reason to ignore it. A program without a row fails the test.
+//! The state fields that each program reports (health, mode, policy, errors, members), each with
+//! the fact that it becomes or the reason to ignore it. The test fails for a program without a row.
 
 use std::collections::BTreeSet;
 
@@ -8,18 +8,19 @@ use crate::host::Tool;
 
 enum FieldUse {
     Fact(&'static str),
-    /// Not used, for this reason.
+    /// The field is not used, for this reason.
     Ignored(&'static str),
 }
 
 use FieldUse::{Fact, Ignored};
 
-/// A program's arguments, and its state fields with their use.
+/// A program's arguments, and the state fields in its output with their use.
 type ToolFields = (&'static [&'static str], &'static [(&'static str, FieldUse)]);
 
-const VERSION: &[(&str, FieldUse)] = &[("version", Ignored("it says nothing of state"))];
-const REDUNDANCY: FieldUse =
-    Ignored("redundancy stands beside the verdict, and an offline volume refuses reads itself");
+const VERSION: &[(&str, FieldUse)] = &[("version", Ignored("not a state"))];
+const REDUNDANCY: FieldUse = Ignored(
+    "redundancy is reported beside the verdict, and an offline volume refuses reads anyway",
+);
 
 const FIELDS: &[ToolFields] = &[
     (
@@ -59,7 +60,7 @@ const FIELDS: &[ToolFields] = &[
             ("VD LIST/State, PD LIST/State", REDUNDANCY),
             (
                 "Status/Controller Status",
-                Ignored("it sums up what the other fields say"),
+                Ignored("a summary of the other fields"),
             ),
         ],
     ),
@@ -78,7 +79,7 @@ const FIELDS: &[ToolFields] = &[
             ),
             (
                 "Energy Pack Warning, Data Loss Warning",
-                Ignored("they are settings of a beeper"),
+                Ignored("settings of the alarm beeper"),
             ),
             ("VD LIST/State", REDUNDANCY),
         ],
@@ -122,7 +123,7 @@ const FIELDS: &[ToolFields] = &[
             ("Status of a logical drive", REDUNDANCY),
             (
                 "Controller Status",
-                Ignored("it sums up what the other fields say"),
+                Ignored("a summary of the other fields"),
             ),
         ],
     ),
@@ -155,7 +156,7 @@ const FIELDS: &[ToolFields] = &[
             ("Status of Logical Device", REDUNDANCY),
             (
                 "Controller Status",
-                Ignored("it sums up what the other fields say"),
+                Ignored("a summary of the other fields"),
             ),
         ],
     ),
@@ -168,7 +169,7 @@ const FIELDS: &[ToolFields] = &[
             ("get-log 0xc0", Fact("nvme.capacitor")),
             (
                 "smart-log percentage_used, media_errors",
-                Ignored("they tell wear, and the drive warns by critical_warning"),
+                Ignored("these fields show wear; the drive itself warns through critical_warning"),
             ),
         ],
     ),
@@ -179,7 +180,7 @@ const FIELDS: &[ToolFields] = &[
             ("smart_status/nvme/value", Fact("nvme.critical_warning")),
             (
                 "smart_status/passed",
-                Ignored("it foretells a failure, and says nothing of a write that is flushed"),
+                Ignored("predicts a failure, but does not show whether a flushed write is safe"),
             ),
         ],
     ),
@@ -196,7 +197,7 @@ const FIELDS: &[ToolFields] = &[
                 Fact("dm.failed_members"),
             ),
             (
-                "status, letters of copies that lag",
+                "status, letters of lagging copies",
                 Fact("dm.lagging_members"),
             ),
             ("status, dirty blocks of a cache", Fact("dm.dirty_blocks")),
@@ -233,7 +234,7 @@ const FIELDS: &[ToolFields] = &[
             ("errors:", Fact("zfs.damaged")),
             (
                 "status:, action:, scan:",
-                Ignored("they are sentences, and say what the other fields do"),
+                Ignored("sentences that repeat the other fields"),
             ),
         ],
     ),
@@ -253,12 +254,12 @@ fn every_program_says_what_becomes_of_its_state() {
         .flat_map(|(tools, _)| tools.iter().copied())
         .collect();
     assert_eq!(listed.iter().copied().collect::<BTreeSet<_>>(), allowed);
-    assert_eq!(listed.len(), allowed.len(), "a program has two rows");
+    assert_eq!(listed.len(), allowed.len(), "two rows for one program");
     for (tools, fields) in FIELDS {
         for (field, becomes) in *fields {
             match becomes {
                 Fact(name) => assert!(
-                    catalog::find(name).is_some(),
+                    catalog::find_by_name(name).is_some(),
                     "{tools:?} {field}: no fact {name}"
                 ),
                 Ignored(reason) => assert!(!reason.is_empty(), "{tools:?} {field}"),

@@ -1,7 +1,5 @@
-//! Block devices: kinds and layers, and the reports of caches, controllers, drives and drivers.
-//!
-//! Mounts and file systems are read in `filesystems`. Swap and free disks are here because both
-//! show what a device is used for.
+//! Block devices: kinds and layers, and what caches, controllers, drives and drivers report. Swap
+//! and free disks are here too, because both show the use of a device.
 
 pub mod block;
 pub mod content;

@@ -2,13 +2,11 @@
 //! uses or could use.
 //!
 //! Each target is joined with its mount and its cluster, and its directory's own properties are
-//! read. A mounted device stands for its mount point, a data directory includes its WAL, and a
+//! read. A mounted device stands for its mount point, and a data directory includes its WAL. A
 //! directory that does not exist yet is described by its nearest existing parent.
 
-mod prospect {
-    //! A target before its facts are recorded: path, kind, and the mount or device below.
-    //!
-    //! [`super::request`] and [`super::discovery`] decide what becomes a target.
+mod prospective_target {
+    //! A target before its facts are recorded.
 
     use std::path::{Path, PathBuf};
 
@@ -16,20 +14,19 @@ mod prospect {
     use crate::facts::catalog::target::TargetKind;
     use crate::facts::{FactSet, Reading, Scope, Subject};
     use crate::host::path_bytes;
-    use crate::lookup::mount_of_path;
+    use crate::path_lookup::mount_of_path;
     use crate::text::display_safe;
 
     #[derive(Clone, Debug)]
     pub struct ProspectiveTarget {
-        /// The real path of the directory, or the device node.
+        /// The directory's path with links resolved, or the path of the device node.
         pub path: PathBuf,
         pub kind: Reading<TargetKind>,
-        /// The nearest existing directory: the target itself unless it is to be created. `None` for
-        /// a device.
+        /// The nearest existing directory: the target itself unless it is still to be created.
+        /// `None` for a device.
         pub existing: Option<PathBuf>,
-        /// The mount below it, or the device itself.
+        /// The mount below the target, or the device itself.
         pub base: Option<Subject>,
-        /// Reading it failed with an I/O error.
         pub io_error: bool,
     }
 
@@ -39,16 +36,15 @@ mod prospect {
         }
     }
 
-    /// `path` has no links.
     pub fn mount_of_real_path(facts: &FactSet, path: &Path) -> Option<Subject> {
         mount_of_path(facts, path_bytes(path))
     }
 
-    /// The same subject for all mounts of a file system: the device if there is one, since btrfs
-    /// has a device number per subvolume and a bind mount is a separate subject.
-    pub fn file_system(facts: &FactSet, mount: &Subject) -> Subject {
+    /// One subject for all mounts of a file system: the device if there is one, else the mount.
+    /// btrfs has a device number per subvolume, and a bind mount is a separate subject.
+    pub fn file_system_identity(facts: &FactSet, mount: &Subject) -> Subject {
         facts
-            .resolve(mount, Scope::Device)
+            .subject_in_scope(mount, Scope::Device)
             .unwrap_or_else(|| mount.clone())
     }
 
@@ -60,30 +56,31 @@ mod prospect {
     }
 }
 mod describe;
-mod suggestion {
-    //! Suggestions for a missing target: a sibling in its nearest existing directory, a device, a
-    //! mount point, or a server's directory.
+mod path_suggestion {
+    //! Suggestions for a missing target: a path with similar names, a device, a mount point, or a
+    //! server's directory.
     //!
-    //! Names are compared within one directory, because people mistype single names.
+    //! Paths are compared name by name, each with the entries of one directory, because most
+    //! mistypings are in one name.
 
     use std::collections::BTreeSet;
     use std::os::unix::ffi::OsStrExt;
     use std::path::{Component, Path, PathBuf};
 
     use crate::facts::catalog::{device, mount};
-    use crate::facts::{Area, Choice, FactSet, Key};
+    use crate::facts::{Choice, FactSet, Key, ServerArea};
     use crate::host::{Host, HostErrorKind, path_bytes, path_from_bytes};
-    use crate::text::suggest::distance;
-    use crate::text::{display_safe, original_bytes};
+    use crate::text::suggest::edit_distance;
+    use crate::text::{decode_display_safe, display_safe};
 
-    /// Directories followed per level, nearest names first.
+    /// The number of directories followed per level, those with the most similar names first.
     const MAX_BRANCHES: usize = 3;
 
-    /// The nearest existing path.
+    /// The existing path that is most similar to a missing one.
     pub fn suggest_path(host: &dyn Host, path: &Path, facts: &FactSet) -> Option<PathBuf> {
         let written = display_safe(path_bytes(path));
         let mut near: BTreeSet<(usize, String)> = BTreeSet::new();
-        // A device's bare name: `check sda` in any directory.
+        // `check sda` in any directory means the device of that name.
         let name = path
             .file_name()
             .map(|name| display_safe(name.as_bytes()))
@@ -98,19 +95,19 @@ mod suggestion {
         near.extend(
             known
                 .iter()
-                .filter_map(|known| near_distance(&written, known).map(|far| (far, known.clone()))),
+                .filter_map(|known| typo_distance(&written, known).map(|far| (far, known.clone()))),
         );
-        let beneath = similar_paths(host, path)
+        let beneath = find_similar_paths(host, path)
             .into_iter()
             .map(|(far, path)| (far, display_safe(path_bytes(&path))));
         near.extend(beneath);
-        // A mount point covered by a later mount is listed but cannot be reached.
+        // A mount point covered by a later mount is listed, but cannot be reached.
         let is_gone = |near: &PathBuf| {
             host.stat(near)
                 .is_err_and(|miss| miss.kind == HostErrorKind::Absent)
         };
         near.into_iter()
-            .map(|(_, near)| path_from_bytes(original_bytes(&near)))
+            .map(|(_, near)| path_from_bytes(decode_display_safe(&near)))
             .find(|near| !is_gone(near))
     }
 
@@ -118,7 +115,9 @@ mod suggestion {
         let all =
             |key: &'static Key<String>| facts.known_values(key).into_iter().map(|(_, path)| path);
         let mappings = all(&device::DM_NAME).map(|name| format!("/dev/mapper/{name}"));
-        let data = Area::ALL.iter().map(|area| area.database().data_directory);
+        let data = ServerArea::ALL
+            .iter()
+            .map(|area| area.database_profile().data_directory);
         [&device::PATH, &mount::POINT]
             .into_iter()
             .chain(data)
@@ -127,16 +126,16 @@ mod suggestion {
             .collect()
     }
 
-    /// The edit distance of two words, `None` if too large to be a mistyping: one edit per three
-    /// letters, at most 4.
-    fn near_distance(one: &str, other: &str) -> Option<usize> {
-        let far = distance(one, other);
+    /// The edit distance of two words; `None` if too large to be a mistyping. One edit per three
+    /// letters is allowed, at least 1 and at most 4.
+    fn typo_distance(one: &str, other: &str) -> Option<usize> {
+        let far = edit_distance(one, other);
         let letters = one.chars().count().max(other.chars().count());
         (far <= (letters / 3).clamp(1, 4)).then_some(far)
     }
 
-    /// Existing paths with similar names, each with the sum of edits.
-    fn similar_paths(host: &dyn Host, path: &Path) -> Vec<(usize, PathBuf)> {
+    /// Existing paths with similar names, each with the total number of edits.
+    fn find_similar_paths(host: &dyn Host, path: &Path) -> Vec<(usize, PathBuf)> {
         let mut open = vec![(0, PathBuf::from("/"))];
         for part in path.components() {
             let Component::Normal(name) = part else {
@@ -150,10 +149,10 @@ mod suggestion {
                     next.push((*far, exact));
                     continue;
                 }
-                let names = host.list(place).unwrap_or_default();
+                let names = host.list_directory(place).unwrap_or_default();
                 let near = names.iter().filter_map(|other| {
                     Some((
-                        near_distance(&word, &display_safe(other.as_bytes()))?,
+                        typo_distance(&word, &display_safe(other.as_bytes()))?,
                         other,
                     ))
                 });
@@ -166,9 +165,9 @@ mod suggestion {
         open
     }
 }
+mod directory_roles;
 mod discovery;
 mod request;
-mod role;
 mod shared_resources {
     //! Resources shared by database targets (disks, a file system, a thin pool), and logs on slower
     //! disks than their data.
@@ -178,21 +177,21 @@ mod shared_resources {
 
     use std::collections::BTreeSet;
 
-    use super::prospect::{ProspectiveTarget, file_system};
+    use super::prospective_target::{ProspectiveTarget, file_system_identity};
     use crate::facts::catalog::device::{self, Medium};
-    use crate::facts::catalog::target::{self, Role};
+    use crate::facts::catalog::target::{self, DirectoryRole};
     use crate::facts::{FactSet, Reading, Scope, Source, Subject, UnknownReason};
 
     struct TargetResources {
         subject: Subject,
-        roles: Vec<Role>,
+        roles: Vec<DirectoryRole>,
         clusters: BTreeSet<String>,
         file_system: Option<Subject>,
         disks: BTreeSet<Subject>,
         pools: BTreeSet<Subject>,
     }
 
-    pub fn record(places: &[ProspectiveTarget], facts: &mut FactSet) {
+    pub fn record_shared_resources(places: &[ProspectiveTarget], facts: &mut FactSet) {
         let all: Vec<TargetResources> = places
             .iter()
             .filter_map(|place| target_resources(facts, place))
@@ -211,11 +210,11 @@ mod shared_resources {
             let disks = named(&|other| !of.disks.is_disjoint(&other.disks));
             let systems = named(&same_fs);
             let pools = named(&|other| !of.pools.is_disjoint(&other.pools) && !same_fs(other));
-            let source = || Source::derived(["target.roles"]);
+            let source = || Source::derived_from(["target.roles"]);
             let unseen = || {
                 Reading::unknown(
                     UnknownReason::Absent,
-                    format!("a block device under {}", of.subject.name()),
+                    format!("no block device is known under {}", of.subject.name()),
                 )
             };
             let known = |found: Vec<String>, seen: bool| {
@@ -241,10 +240,11 @@ mod shared_resources {
                 known(pools, !of.disks.is_empty()),
             );
             let data = others().filter(|other| {
-                has_role(other, Role::is_data) && !of.clusters.is_disjoint(&other.clusters)
+                has_matching_role(other, DirectoryRole::is_data)
+                    && !of.clusters.is_disjoint(&other.clusters)
             });
             let data: Vec<&TargetResources> = data.collect();
-            if has_role(of, is_log) {
+            if has_matching_role(of, is_log_role) {
                 let slower = faster_data_targets(facts, of, &data);
                 facts.insert(&of.subject, &target::SLOWER_THAN, slower);
             }
@@ -265,7 +265,7 @@ mod shared_resources {
                 .value(of, &device::DM_UUID)
                 .is_some_and(|uuid| uuid.ends_with("-tpool"))
         };
-        let stack = facts.stack(&subject);
+        let stack = facts.layers_below(&subject);
         Some(TargetResources {
             roles: facts.value(&subject, &target::ROLES).unwrap_or_default(),
             clusters,
@@ -273,23 +273,26 @@ mod shared_resources {
                 .base
                 .as_ref()
                 .filter(|base| base.scope() == Scope::Mount)
-                .map(|base| file_system(facts, base)),
-            disks: facts.disks(&subject).into_iter().collect(),
+                .map(|base| file_system_identity(facts, base)),
+            disks: facts.distinct_bottom_disks(&subject).into_iter().collect(),
             pools: stack.iter().filter(is_pool).cloned().collect(),
             subject,
         })
     }
 
-    fn has_role(one: &TargetResources, so: fn(Role) -> bool) -> bool {
+    fn has_matching_role(one: &TargetResources, so: fn(DirectoryRole) -> bool) -> bool {
         one.roles.iter().any(|role| so(*role))
     }
 
-    /// A commit can wait for it.
-    fn is_log(role: Role) -> bool {
-        matches!(role, Role::Wal | Role::Redo | Role::Binlog)
+    /// Whether a commit can wait for a directory of this role.
+    fn is_log_role(role: DirectoryRole) -> bool {
+        matches!(
+            role,
+            DirectoryRole::Wal | DirectoryRole::Redo | DirectoryRole::Binlog
+        )
     }
 
-    /// Data targets of the same server on flash, while this log is on rotating disks.
+    /// The targets in `data` without rotating disks, if `log` has a rotating disk.
     fn faster_data_targets(
         facts: &FactSet,
         log: &TargetResources,
@@ -306,7 +309,7 @@ mod shared_resources {
         let unknown = |of: &TargetResources| {
             Reading::unknown(
                 UnknownReason::Absent,
-                format!("the medium of {}", of.subject.name()),
+                format!("the medium of {} is unknown", of.subject.name()),
             )
         };
         let Some(own) = media(log) else {
@@ -323,26 +326,26 @@ mod shared_resources {
                 slower.push(one.subject.name().to_owned());
             }
         }
-        Reading::known(slower, Source::derived(["device.medium"]))
+        Reading::known(slower, Source::derived_from(["device.medium"]))
     }
 }
 
 use std::collections::BTreeSet;
 use std::path::PathBuf;
 
-use self::role::ServerDirectories;
+use self::directory_roles::ServerDirectories;
 use super::collector::{Collector, Request};
 use crate::facts::catalog::mount;
 use crate::facts::note::TargetNote;
 use crate::facts::{FactSet, Scope, Subject};
 use crate::host::{Host, path_from_bytes};
 use crate::parallel;
-use crate::text::original_bytes;
+use crate::text::decode_display_safe;
 
 pub const COLLECTOR: Collector = Collector { id: "targets", run };
 
-/// The first error in the requested target, found before collecting.
-pub fn request_error(host: &dyn Host, request: &Request) -> Option<TargetNote> {
+/// The first error in the requested target; checked before facts are collected.
+pub fn requested_target_error(host: &dyn Host, request: &Request) -> Option<TargetNote> {
     let path = request.target.as_deref()?;
     request::target_error(
         host,
@@ -354,21 +357,23 @@ pub fn request_error(host: &dyn Host, request: &Request) -> Option<TargetNote> {
 }
 
 fn run(host: &dyn Host, request: &Request, facts: &mut FactSet) {
-    let homes = role::server_directories(facts);
+    let homes = directory_roles::server_directories(facts);
     let places = match &request.target {
         Some(path) => request::requested_targets(host, path, request.allow_missing, &homes, facts),
         None => discovery::discovered_targets(host, &homes, facts),
     };
     let swapping = describe::swap_disks(facts);
-    let looks = parallel::map(&places, |place| describe::read_properties(host, place));
+    let looks = parallel::map(&places, |place| {
+        describe::read_directory_properties(host, place)
+    });
     for (place, look) in places.iter().zip(looks) {
-        let wal = role::record(place, &homes, facts);
-        describe::record(host, place, look, &wal, swapping.as_ref(), facts);
+        let wal = directory_roles::record_target_roles(place, &homes, facts);
+        describe::record_target(host, place, look, &wal, swapping.as_ref(), facts);
     }
-    shared_resources::record(&places, facts);
+    shared_resources::record_shared_resources(&places, facts);
 }
 
-/// For captures: asks everything that any later target needs, from mount points of disks to
+/// For captures: makes every query that any later target needs, from mount points of disks to
 /// directories of databases. File systems of other hosts or processes (network, FUSE) are left
 /// alone.
 pub fn query_all_targets(host: &dyn Host, facts: &FactSet) {
@@ -378,12 +383,12 @@ pub fn query_all_targets(host: &dyn Host, facts: &FactSet) {
         class.is_some_and(|class| class.is_block() || class.is_zfs())
             && facts.value(mount, &mount::IN_SIGHT) == Some(true)
     };
-    let points = facts.subjects(Scope::Mount).filter(local);
+    let points = facts.subjects_of_scope(Scope::Mount).filter(local);
     let points = points.filter_map(|mount| facts.value(mount, &mount::POINT));
     let mut paths: BTreeSet<PathBuf> = points
-        .map(|point| path_from_bytes(original_bytes(&point)))
+        .map(|point| path_from_bytes(decode_display_safe(&point)))
         .collect();
-    let homes = role::server_directories(&mut facts);
+    let homes = directory_roles::server_directories(&mut facts);
     paths.extend(
         homes
             .iter()
@@ -393,8 +398,8 @@ pub fn query_all_targets(host: &dyn Host, facts: &FactSet) {
     for path in paths {
         let place = request::requested_target(host, &path, &mut facts);
         if let Some(place) = &place {
-            // Only the questions matter: the host records the answers.
-            drop(describe::read_properties(host, place));
+            // Only the queries matter here, because the host records the answers.
+            drop(describe::read_directory_properties(host, place));
         }
     }
 }

@@ -1,6 +1,5 @@
-//! A host for unit tests: files and links that the test sets; directories follow from the paths.
-//!
-//! Unlike a recorded host, it answers *absent* to everything that was not set.
+//! A host for unit tests, with the files and links that the test sets; directories follow from the
+//! paths. Everything else is *absent*.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::Path;
@@ -16,7 +15,7 @@ pub(crate) struct FakeHost {
 }
 
 impl FakeHost {
-    /// Adds a file; files below /sys get a final newline, as the kernel writes it.
+    /// Adds a file. Files below /sys get a final newline, as the kernel writes one.
     pub(crate) fn file(self, path: impl AsRef<Path>, text: impl AsRef<[u8]>) -> Self {
         let (path, mut text) = (path.as_ref().to_owned(), text.as_ref().to_vec());
         if (path.starts_with("/sys") || path == Path::new("/proc/version"))
@@ -27,7 +26,7 @@ impl FakeHost {
         self.answer(Question::Read(path), text)
     }
 
-    /// Files below one directory: `name value` pairs.
+    /// Adds files below one directory from pairs of name and value.
     pub(crate) fn files(self, directory: &str, files: &[(&str, &str)]) -> Self {
         files.iter().fold(self, |fake, (name, text)| {
             fake.file(format!("{directory}/{name}"), format!("{text}\n"))
@@ -108,7 +107,7 @@ pub(crate) fn note_sentences(facts: &FactSet) -> Vec<String> {
     facts.notes().iter().map(ToString::to_string).collect()
 }
 
-/// All displayed text of a fact set: names, values, sources, reasons and warnings.
+/// All displayed strings of a fact set: names, values, sources, reasons and warnings.
 pub(crate) fn displayed_text(facts: &FactSet) -> String {
     let mut out = note_sentences(facts);
     for FactRow {

@@ -1,22 +1,23 @@
 //! Versions of installed programs, from their own output.
-//!
-//! Which programs are run is left to the collectors. mke2fs and mdadm print their version on
-//! standard error, which [`Host::run`] joins to standard output.
 
 use super::collector::Request;
-use super::refusal::{error_reading, programs_disabled};
+use super::error_readings::{error_reading, programs_disabled_reading};
 use crate::facts::{Reading, Remedy, Source, UnknownReason};
 use crate::host::{Host, HostErrorKind, Tool};
 use crate::text::display_safe;
 use crate::version::Version;
 
-/// Runs the tool with `argument`, unless the request forbids programs.
-pub fn version(host: &dyn Host, request: &Request, tool: Tool, argument: &str) -> Reading<Version> {
+pub fn query_version(
+    host: &dyn Host,
+    request: &Request,
+    tool: Tool,
+    argument: &str,
+) -> Reading<Version> {
     if request.without_programs {
-        return programs_disabled();
+        return programs_disabled_reading();
     }
     let argv = format!("{} {argument}", tool.name());
-    match host.run(tool, &[argument]) {
+    match host.run_tool(tool, &[argument]) {
         Ok(answer) => first_version(&answer).map_or_else(
             || {
                 Reading::unknown(
@@ -34,8 +35,7 @@ pub fn version(host: &dyn Host, request: &Request, tool: Tool, argument: &str) -
     }
 }
 
-/// The first word with at least two version numbers: no tool prints a dotted number before its
-/// version.
+/// The first dotted number, which is the version in the output of every tool run here.
 fn first_version(answer: &[u8]) -> Option<Version> {
     let text = display_safe(
         &answer
@@ -48,9 +48,8 @@ fn first_version(answer: &[u8]) -> Option<Version> {
         .find(|version| version.number_count() >= 2)
 }
 
-/// For a tool that no rule needs on this host.
-pub fn unneeded_version() -> Reading<Version> {
-    Reading::unknown(UnknownReason::Absent, "nothing on this host needs it")
+pub fn unneeded_version_reading() -> Reading<Version> {
+    Reading::unknown(UnknownReason::Absent, "not needed on this host")
 }
 
 #[cfg(test)]

@@ -1,22 +1,21 @@
 //! The mounts that a path lookup reaches, as opposed to those covered by others.
 //!
-//! The lookup follows the tree of mount ids, because the order of the file is meaningless once
-//! mounts are moved or propagated. A mount can be hidden by another on its own mount point, on a
-//! directory above it, or above any of its parents. Hostile input may hold cycles, whose mounts are
-//! out of sight.
+//! The order of mountinfo is meaningless once mounts are moved or propagated, so the tree of mount
+//! ids decides. A mount can be hidden by another on its own mount point, on a directory above it,
+//! or above any of its parents. Hostile input may hold cycles, whose mounts are never reached.
 
 use std::collections::{BTreeSet, HashMap};
 
 use super::mountinfo::Entry;
 
 /// For each mount, whether a path lookup reaches it: its parent is reached, no sibling covers a
-/// directory above it, and nothing is mounted on top.
-pub fn visible_mounts(entries: &[Entry]) -> Vec<bool> {
+/// directory above it, and no other mount is on top.
+pub fn mount_visibility(entries: &[Entry]) -> Vec<bool> {
     let by_id: HashMap<u64, &Entry> = entries.iter().map(|entry| (entry.id, entry)).collect();
     let mut points: HashMap<u64, BTreeSet<&[u8]>> = HashMap::new();
     for entry in entries {
         points
-            .entry(parent_of(entry, &by_id))
+            .entry(parent_id(entry, &by_id))
             .or_default()
             .insert(&entry.point);
     }
@@ -26,7 +25,7 @@ pub fn visible_mounts(entries: &[Entry]) -> Vec<bool> {
         let mut known = None;
         while let Some(top) = chain.last().copied() {
             known = reached.get(&top.id).copied();
-            let parent = by_id.get(&parent_of(top, &by_id));
+            let parent = by_id.get(&parent_id(top, &by_id));
             match parent {
                 Some(parent) if known.is_none() && chain.len() <= entries.len() => {
                     chain.push(parent);
@@ -34,7 +33,7 @@ pub fn visible_mounts(entries: &[Entry]) -> Vec<bool> {
                 _ => break,
             }
         }
-        // A chain longer than the table is a cycle: none of its mounts is reached.
+        // A chain longer than the table is a cycle, and none of its mounts is reached.
         let mut above = known.unwrap_or(chain.len() <= entries.len());
         for mount in chain.iter().rev() {
             above = above && !is_covered(mount, &points, &by_id);
@@ -57,8 +56,8 @@ pub fn visible_mounts(entries: &[Entry]) -> Vec<bool> {
         .collect()
 }
 
-/// The id shared by siblings; mounts whose parent is not visible count as siblings.
-fn parent_of(entry: &Entry, by_id: &HashMap<u64, &Entry>) -> u64 {
+/// The id that siblings share. Mounts whose parent is not in the table count as siblings.
+fn parent_id(entry: &Entry, by_id: &HashMap<u64, &Entry>) -> u64 {
     if by_id.contains_key(&entry.parent) && entry.parent != entry.id {
         entry.parent
     } else {
@@ -72,7 +71,7 @@ fn is_covered(
     points: &HashMap<u64, BTreeSet<&[u8]>>,
     by_id: &HashMap<u64, &Entry>,
 ) -> bool {
-    let parent = parent_of(entry, by_id);
+    let parent = parent_id(entry, by_id);
     let Some(siblings) = points.get(&parent) else {
         return false;
     };
@@ -82,7 +81,7 @@ fn is_covered(
     ancestors(&entry.point).any(|above| above.len() >= start.len() && siblings.contains(above))
 }
 
-/// The directories strictly above a path, the root included unless the path is the root.
+/// The directories strictly above a path; the root has none.
 pub fn ancestors(path: &[u8]) -> impl Iterator<Item = &[u8]> {
     let slashes = path
         .iter()
@@ -100,11 +99,11 @@ mod tests {
     use super::*;
     use crate::mountinfo::parse_mountinfo;
 
-    fn sight_of(mounts: &[(u64, u64, &str)]) -> Vec<bool> {
+    fn visible_flags(mounts: &[(u64, u64, &str)]) -> Vec<bool> {
         let line = |(id, parent, point): &(u64, u64, &str)| {
             format!("{id} {parent} 8:1 / {point} rw - ext4 /dev/sda1 rw\n")
         };
-        visible_mounts(
+        mount_visibility(
             &parse_mountinfo(
                 mounts.iter().map(line).collect::<String>().as_bytes(),
                 usize::MAX,
@@ -116,11 +115,11 @@ mod tests {
     #[test]
     fn what_lies_on_top_is_in_sight() {
         assert_eq!(
-            sight_of(&[(1, 0, "/"), (2, 1, "/a"), (3, 2, "/a")]),
+            visible_flags(&[(1, 0, "/"), (2, 1, "/a"), (3, 2, "/a")]),
             [true, false, true]
         );
         assert_eq!(
-            sight_of(&[(1, 0, "/"), (2, 1, "/"), (3, 1, "/a")]),
+            visible_flags(&[(1, 0, "/"), (2, 1, "/"), (3, 1, "/a")]),
             [false, true, false]
         );
     }
@@ -128,15 +127,15 @@ mod tests {
     #[test]
     fn a_mount_above_hides_what_was_below_it() {
         assert_eq!(
-            sight_of(&[(1, 0, "/"), (2, 1, "/a/b"), (3, 1, "/a")]),
+            visible_flags(&[(1, 0, "/"), (2, 1, "/a/b"), (3, 1, "/a")]),
             [true, false, true]
         );
         assert_eq!(
-            sight_of(&[(1, 0, "/"), (2, 1, "/a"), (3, 2, "/a/b"), (4, 2, "/a")]),
+            visible_flags(&[(1, 0, "/"), (2, 1, "/a"), (3, 2, "/a/b"), (4, 2, "/a")]),
             [true, false, false, true]
         );
         assert_eq!(
-            sight_of(&[(1, 0, "/"), (3, 1, "/a"), (2, 3, "/a/b")]),
+            visible_flags(&[(1, 0, "/"), (3, 1, "/a"), (2, 3, "/a/b")]),
             [true, true, true]
         );
     }
@@ -144,7 +143,7 @@ mod tests {
     #[test]
     fn names_that_only_begin_alike_are_apart() {
         assert_eq!(
-            sight_of(&[(1, 0, "/"), (2, 1, "/a"), (3, 1, "/ab")]),
+            visible_flags(&[(1, 0, "/"), (2, 1, "/a"), (3, 1, "/ab")]),
             [true, true, true]
         );
     }
@@ -152,7 +151,7 @@ mod tests {
     #[test]
     fn cycles_are_out_of_sight() {
         assert_eq!(
-            sight_of(&[(1, 2, "/"), (2, 1, "/a"), (3, 9, "/b")]),
+            visible_flags(&[(1, 2, "/"), (2, 1, "/a"), (3, 9, "/b")]),
             [false, false, true]
         );
     }
@@ -161,7 +160,7 @@ mod tests {
         #[test]
         fn any_tree_is_answered(ids in proptest::collection::vec((0u64..8, 0u64..8, "/[ab]?(/[ab])?"), 0..12)) {
             let mounts: Vec<(u64, u64, &str)> = ids.iter().map(|(a, b, point)| (*a, *b, point.as_str())).collect();
-            prop_assert_eq!(sight_of(&mounts).len(), mounts.len());
+            prop_assert_eq!(visible_flags(&mounts).len(), mounts.len());
         }
     }
 }

@@ -1,34 +1,33 @@
-//! Whether a kernel, tool or server accepts an option, and what it does: tables in
-//! `rules/tables/*.toml`. Checked for the next boot and for all advice. A missing option is
-//! *unknown*, and so is a change that a vendor may have backported.
+//! Whether a kernel, tool or server accepts an option, and the option's effect. The data are in
+//! `rules/tables/*.toml`. An option that no table lists is *unknown*; so is one that a vendor may
+//! have backported.
 #![warn(clippy::wildcard_enum_match_arm)]
 
-mod builder;
+mod kernel_builder;
 mod releases;
 mod value_syntax;
 mod support {
-    //! The effect of an option, with reason and source.
 
     use serde::{Deserialize, Serialize};
 
-    /// The effect of an option.
+    /// What happens when a kernel, tool or server is given the option.
     #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
     #[cfg_attr(any(test, feature = "testing"), derive(schemars::JsonSchema))]
     #[serde(rename_all = "lowercase")]
     pub enum Effect {
         /// Accepted and honoured.
         Ok,
-        /// Accepted, and the default without it too.
+        /// Accepted, but redundant: the default is the same.
         #[serde(rename = "default anyway")]
         DefaultAnyway,
         /// Accepted and ignored.
         #[serde(rename = "no effect")]
         NoEffect,
-        /// Accepted with a warning, and due for removal.
+        /// Accepted with a warning; a later release removes the option.
         Deprecated,
-        /// Refused: the mount fails, the server does not start, the tool stops.
+        /// The mount fails, the server does not start, or the tool stops.
         Refused,
-        /// Unknown.
+        /// The tables cannot decide, for example because a vendor may have backported the option.
         Unknown,
     }
 
@@ -45,17 +44,14 @@ mod support {
             matches!(self, Self::Unknown)
         }
 
-        /// Whether it is accepted and honoured, or the default anyway.
         pub fn is_accepted(self) -> bool {
             matches!(self, Self::Ok | Self::DefaultAnyway)
         }
 
-        /// Whether a report should mention it.
-        pub fn deserves_remark(self) -> bool {
+        pub fn needs_remark(self) -> bool {
             matches!(self, Self::NoEffect | Self::Deprecated | Self::Refused)
         }
 
-        /// The word in JSON and on screens.
         pub fn as_str(self) -> &'static str {
             match self {
                 Self::Ok => "ok",
@@ -68,15 +64,15 @@ mod support {
         }
     }
 
-    /// How a kernel, tool or server supports an option.
+    /// Answer of the tables about one option: the effect, with reason and source.
     #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
     #[cfg_attr(any(test, feature = "testing"), derive(schemars::JsonSchema))]
     pub struct Support {
-        /// The effect.
+        /// What the kernel, tool or server does with the option.
         pub effect: Effect,
-        /// Why, or why it is unknown; a sentence, or empty.
+        /// One sentence that gives the reason, also of an unknown effect; may be empty.
         pub because: String,
-        /// The public source.
+        /// Public source of the statement; may be empty.
         pub source: String,
     }
 
@@ -97,8 +93,8 @@ mod support {
             }
         }
 
-        /// An option that this very kernel shows in force.
-        pub fn in_force(effect: Effect) -> Self {
+        /// For an option that the running kernel lists in /proc/self/mountinfo.
+        pub fn from_current_mount(effect: Effect) -> Self {
             let because = "This kernel has the file system mounted with it now.".to_owned();
             Self {
                 effect,
@@ -109,14 +105,12 @@ mod support {
     }
 }
 mod feature;
+mod kernel_support;
 mod mkfs;
-mod mount;
 mod server;
 mod support_range;
 mod table;
 mod mkfs_tool {
-    //! The tools that create file systems: where their version is, and what they have to leave out
-    //! for this kernel.
 
     use crate::facts::Key;
     use crate::facts::catalog::host;
@@ -124,16 +118,14 @@ mod mkfs_tool {
     use crate::version::Version;
 
     pub(super) struct MkfsTool {
-        /// The fact with the version of its tools.
         pub version: &'static Key<Version>,
-        /// The fact with the features it has to leave out.
+        /// Fact with the features that mkfs must not set, because this kernel cannot mount them.
         pub leave_out: &'static Key<Vec<String>>,
-        /// The package that contains it.
         pub package: &'static str,
     }
 
     impl MkfsTool {
-        /// `None` for a file system whose tool version is not read.
+        /// `None` for ZFS: no collector reads the version of its tools.
         pub(super) fn for_filesystem(filesystem: NewFilesystem) -> Option<Self> {
             let (version, leave_out, package) = match filesystem {
                 NewFilesystem::Ext4 => (&host::E2FSPROGS, &host::EXT4_LEAVE_OUT, "e2fsprogs"),
@@ -149,60 +141,67 @@ mod mkfs_tool {
         }
     }
 }
-mod guard;
+mod advice_check;
 mod mkfs_check;
-mod on_disk {
-    //! Features of an existing file system, by their superblock names: whether a kernel mounts it
-    //! and e2fsck accepts it. e2fsck must know even features that a kernel can ignore: an older one
-    //! refuses the whole file system, and the boot stops there.
+mod on_disk_features {
+    //! Features of an existing file system, by the names in its superblock: whether a kernel mounts
+    //! the file system and e2fsck checks it.
+    //!
+    //! e2fsck refuses a file system that has any feature unknown to e2fsck, even one that kernels
+    //! ignore; the boot then stops.
 
-    use super::feature::{Feature, feature_table};
+    use super::feature::{FileSystemFeature, feature_table};
     use super::{Effect, Support};
     use crate::ternary::Ternary;
     use crate::version::Version;
 
-    /// The oldest e2fsprogs in a distribution of the last ten years: Red Hat 7.
+    /// Release of e2fsprogs in Red Hat 7, the oldest in any distribution of the last ten years.
     const OLDEST_IN_USE: [u64; 3] = [1, 42, 9];
 
-    fn find_feature(fs: &str, feature: &str) -> Option<&'static Feature> {
+    fn find_feature(fs: &str, feature: &str) -> Option<&'static FileSystemFeature> {
         let all = feature_table()
             .chosen
             .iter()
             .chain(&feature_table().present);
         all.into_iter()
-            .find(|known| known.of == fs && known.is_on_disk(feature))
+            .find(|known| known.of == fs && known.has_superblock_name(feature))
     }
 
-    fn unlisted_feature(fs: &str, feature: &str) -> Support {
+    fn unlisted_feature_support(fs: &str, feature: &str) -> Support {
         Support::unknown(format!(
-            "The table does not know the feature {feature} of {fs}."
+            "The feature {feature} of {fs} is not in walwise's tables."
         ))
     }
 
-    /// Whether a kernel mounts a file system with this feature: `ext4` or `xfs`.
-    pub fn feature_on_disk(fs: &str, feature: &str, kernel: &Version, vendor: &str) -> Support {
+    /// `fs` must be `ext4` or `xfs`.
+    pub fn kernel_support_of_feature(
+        fs: &str,
+        feature: &str,
+        kernel: &Version,
+        vendor: &str,
+    ) -> Support {
         let Some(known) = find_feature(fs, feature) else {
-            return unlisted_feature(fs, feature);
+            return unlisted_feature_support(fs, feature);
         };
         match known.is_mounted_by(kernel, vendor) {
             Ternary::True => Support::ok(known.source.clone()),
-            Ternary::Unknown if known.needs_kernel_support() => known.maybe_supported_by(kernel),
-            Ternary::Unknown | Ternary::False => known.unsupported_by(kernel),
+            Ternary::Unknown if known.needs_kernel_support() => known.support_if_backported(kernel),
+            Ternary::Unknown | Ternary::False => known.support_without_feature(kernel),
         }
     }
 
-    /// Whether this e2fsck accepts a feature of ext2, ext3 or ext4; without a version, an unknown
-    /// e2fsck.
-    pub fn feature_in_e2fsck(feature: &str, tool: Option<&Version>) -> Support {
+    /// Whether e2fsck checks an ext2, ext3 or ext4 file system with the feature. If the version of
+    /// e2fsck is unknown, only features known to the oldest release in use are accepted.
+    pub fn e2fsck_support_of_feature(feature: &str, tool: Option<&Version>) -> Support {
         let Some(known) = find_feature("ext4", feature) else {
-            return unlisted_feature("ext4", feature);
+            return unlisted_feature_support("ext4", feature);
         };
         let source = known.source.clone();
         match tool {
             Some(tool) if *tool < known.tool => Support {
                 effect: Effect::Refused,
                 because: format!(
-                    "e2fsprogs {tool} does not know it and refuses to check it, and the boot stops there; {} and later do.",
+                    "e2fsprogs {tool} does not support the feature and refuses to check the file system, so the boot stops; use {} or later.",
                     known.tool
                 ),
                 source,
@@ -212,7 +211,7 @@ mod on_disk {
                 Support::ok(source)
             }
             None => Support::unknown(format!(
-                "The e2fsprogs of that system is unknown; {} and later know the feature, earlier ones stop the boot.",
+                "The version of e2fsprogs on that system is unknown: before {}, e2fsck refuses the file system and the boot stops.",
                 known.tool
             )),
         }
@@ -223,9 +222,8 @@ mod on_disk {
         use super::Effect::{NoEffect, Refused, Unknown};
         use super::*;
 
-        /// An existing file system after a downgrade of the kernel.
         #[test]
-        fn features_of_file_systems_that_are_there() {
+        fn kernels_and_features_of_existing_file_systems() {
             for (fs, feature, kernel, vendor, expect, says) in [
                 (
                     "ext4",
@@ -276,7 +274,7 @@ mod on_disk {
                     "6.18",
                     "mainline",
                     Unknown,
-                    "does not know the feature",
+                    "is not in walwise's tables",
                 ),
                 (
                     "ext4",
@@ -284,7 +282,7 @@ mod on_disk {
                     "6.18",
                     "mainline",
                     Unknown,
-                    "does not know the feature",
+                    "is not in walwise's tables",
                 ),
                 (
                     "xfs",
@@ -310,7 +308,7 @@ mod on_disk {
                     "6.18",
                     "mainline",
                     Unknown,
-                    "does not know the feature",
+                    "is not in walwise's tables",
                 ),
                 (
                     "xfs",
@@ -318,10 +316,15 @@ mod on_disk {
                     "6.12",
                     "debian",
                     Unknown,
-                    "does not know the feature",
+                    "is not in walwise's tables",
                 ),
             ] {
-                let ruling = feature_on_disk(fs, feature, &Version::parse(kernel).unwrap(), vendor);
+                let ruling = kernel_support_of_feature(
+                    fs,
+                    feature,
+                    &Version::parse(kernel).unwrap(),
+                    vendor,
+                );
                 assert_eq!(
                     ruling.effect, expect,
                     "{fs} {feature} {kernel} {vendor}: {}",
@@ -335,18 +338,22 @@ mod on_disk {
             }
         }
 
-        /// After a downgrade of the tools.
         #[test]
-        fn features_that_e2fsck_has_to_know() {
+        fn e2fsck_versions_and_features() {
             for (feature, tool, expect, says) in [
                 ("orphan_file", "1.47.0", Effect::Ok, ""),
-                ("orphan_file", "1.46.5", Refused, "refuses to check it"),
-                ("metadata_csum", "1.42.9", Refused, "refuses to check it"),
+                ("orphan_file", "1.46.5", Refused, "refuses to check"),
+                ("metadata_csum", "1.42.9", Refused, "refuses to check"),
                 ("has_journal", "1.42.9", Effect::Ok, ""),
                 ("orphan_file", "?", Unknown, "1.47.0"),
-                ("FEATURE_C7", "1.47.0", Unknown, "does not know the feature"),
+                (
+                    "FEATURE_C7",
+                    "1.47.0",
+                    Unknown,
+                    "is not in walwise's tables",
+                ),
             ] {
-                let ruling = feature_in_e2fsck(feature, Version::parse(tool).as_ref());
+                let ruling = e2fsck_support_of_feature(feature, Version::parse(tool).as_ref());
                 assert_eq!(
                     ruling.effect, expect,
                     "{feature} {tool}: {}",
@@ -371,29 +378,33 @@ mod vendors;
 
 use crate::facts::{FactSet, Scope};
 
-pub use builder::is_same_builder;
-pub use derive::{derive, option_support};
+pub use derive::{boot_options_support, derive_compat_facts};
+pub use kernel_builder::is_same_custom_builder;
 #[cfg(any(test, feature = "testing"))]
-pub use {guard::check_advice, server::server_settings};
+pub use {advice_check::check_advice, server::server_settings};
 
-pub use guard::{RelatedAdvice, check_advice_with};
-pub use mkfs::{feature_examples, mkfs_defaults, mkfs_feature, mkfs_flag, words_to_omit};
-pub use mkfs_check::can_make;
-pub(crate) use mount::mount_option;
-pub use mount::{
-    BlockDriver, DiskFormat, MountExample, file_system_if_rebuilt, file_system_support,
-    format_if_rebuilt, format_support, is_listed, layer_if_rebuilt, layer_support, mount_examples,
-    mount_options, options_in_effect, remount_inverse, scheduler_support,
+pub use advice_check::{RelatedAdvice, check_advice_with_related};
+pub(crate) use kernel_support::mount_option_support;
+pub use kernel_support::{
+    BlockDriver, DiskFormat, MountOptionExample, disk_format_support, file_system_support,
+    file_system_support_if_rebuilt, format_support_if_rebuilt, is_option_listed, layer_support,
+    layer_support_if_rebuilt, mount_option_examples, mount_options_support, options_in_effect,
+    remount_inverse, scheduler_support,
 };
-pub use on_disk::{feature_in_e2fsck, feature_on_disk};
-pub use releases::{ProductRelease, newer_than_tables, releases};
-pub use server::{ChangedBy, ServerSetting, mysql_setting, postgres_value};
+pub use mkfs::{
+    feature_support_at_mkfs, mkfs_feature_examples, mkfs_flag, mkfs_omit_arguments,
+    mountability_of_mkfs_defaults,
+};
+pub use mkfs_check::check_can_create_filesystem;
+pub use on_disk_features::{e2fsck_support_of_feature, kernel_support_of_feature};
+pub use releases::{ProductRelease, notes_on_newer_releases, releases};
+pub use server::{ChangedBy, ServerSetting, mysql_setting_support, postgres_assignment_support};
 pub use support::{Effect, Support};
 
-/// Loads the tables needed for these facts while others are still being read. `versions`: whether
-/// versions of mkfs tools are among those.
+/// Parses the tables that the facts will need, while other facts are still being read. `versions`
+/// is true if versions of mkfs tools are among the facts.
 pub fn preload_tables(facts: &FactSet, versions: bool) {
-    if facts.subjects(Scope::Boot).next().is_some() {
+    if facts.subjects_of_scope(Scope::Boot).next().is_some() {
         table::option_table();
     }
     if versions {
@@ -401,7 +412,7 @@ pub fn preload_tables(facts: &FactSet, versions: bool) {
     }
 }
 
-/// Names and texts of the tables as compiled in.
+/// Path and contents of each compiled-in table.
 pub const TABLES: &[(&str, &str)] = &[
     ("rules/tables/features.toml", feature::TEXT),
     ("rules/tables/leaving.toml", crate::servers::LEAVING),

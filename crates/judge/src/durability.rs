@@ -1,12 +1,11 @@
-//! The durability verdict: does a transaction that was reported committed survive a power failure?
+//! The durability verdict: whether a transaction that was reported committed survives a power
+//! failure.
 //!
 //! Evidence of four layers (database, kernel, device, measurement) is joined along every path from
 //! the target to its disks; the worst path decides. A measurement can only lower a verdict.
 #![warn(clippy::wildcard_enum_match_arm)]
 
 mod fact_reader {
-    //! Reads facts for a judgement and records which were used, which of those are assumed, and
-    //! which are missing.
 
     use std::collections::BTreeSet;
 
@@ -20,25 +19,22 @@ mod fact_reader {
         pub dependencies: FactDependencies,
     }
 
-    /// The facts that a judgement read, and those that it lacked.
+    /// Names of the facts that a judgement used or lacked.
     #[derive(Clone, Debug, Default)]
     pub struct FactDependencies {
         pub used: BTreeSet<&'static str>,
-        /// The assumed ones among them, with their subject, for display.
+        /// Used facts that are assumed, with their subject, for display.
         pub assumed: BTreeSet<String>,
-        /// Facts that were needed and are unknown.
         pub missing: BTreeSet<MissingFact>,
     }
 
     impl FactDependencies {
-        /// Adds the dependencies of another judgement.
         pub fn extend(&mut self, other: &Self) {
             self.used.extend(&other.used);
             self.assumed.extend(other.assumed.iter().cloned());
             self.missing.extend(other.missing.iter().cloned());
         }
 
-        /// The source of a conclusion from these facts.
         pub fn source(&self) -> Source {
             Source::Derived {
                 of: self.used.iter().map(|&name| name.to_owned()).collect(),
@@ -55,7 +51,7 @@ mod fact_reader {
             }
         }
 
-        /// The value of a fact, if known. An unknown one is not recorded as missing.
+        /// Records the fact as used; an unknown fact is not recorded as missing.
         pub fn get<T: FactValue>(&mut self, subject: &Subject, key: &Key<T>) -> Option<T> {
             let reading = self.facts.reading(subject, key.id());
             let source = reading.source()?;
@@ -68,7 +64,7 @@ mod fact_reader {
             reading.value().and_then(T::from_value)
         }
 
-        /// The value of a fact. An unknown one is recorded as missing.
+        /// Like `get`, but records an unknown fact as missing.
         pub fn require<T: FactValue>(&mut self, subject: &Subject, key: &Key<T>) -> Option<T> {
             let value = self.get(subject, key);
             if value.is_none() {
@@ -77,7 +73,7 @@ mod fact_reader {
             value
         }
 
-        /// Records a fact as missing. `remedy` applies where the reading itself names none.
+        /// `remedy` applies only if the reading itself has no remedy.
         pub fn note_missing<T: FactValue>(
             &mut self,
             subject: &Subject,
@@ -93,8 +89,9 @@ mod fact_reader {
             }
         }
 
-        /// Records as missing what no reading on this host can supply, with whom to ask.
-        pub fn note_absent<T>(
+        /// Records a fact as missing that no reading on this host can supply; `remedy` gives the
+        /// person or tool to ask.
+        pub fn note_unobtainable<T>(
             &mut self,
             subject: &Subject,
             key: &Key<T>,
@@ -110,7 +107,7 @@ mod fact_reader {
             });
         }
 
-        /// The source of a fact in words; empty if the fact is unknown.
+        /// Empty if the fact is unknown.
         pub fn source_text<T>(&self, subject: &Subject, key: &Key<T>) -> String {
             self.facts
                 .reading(subject, key.id())
@@ -120,23 +117,25 @@ mod fact_reader {
         }
     }
 }
-mod controller;
 mod database;
 mod device_view;
-mod hop;
+mod flush_hop;
 mod kernel_view;
-mod page;
+mod page_atomicity;
+mod raid_controller;
 mod remedy;
 mod route;
 mod rule_cap;
 mod verdict;
 mod drill_record {
-    //! The drill layer: commits lost when the power of this very stack was cut, from a record that
-    //! the user named. A loss always counts. A clean record only turns *unproven* into *proven by
-    //! drill*: a cache may have been empty by chance.
+    //! Evidence from the power-cut drill: commits that this very stack lost when its power was cut,
+    //! from a record that the user named.
+    //!
+    //! A loss always counts. A clean record only turns *unproven* into *proven by drill*, because a
+    //! cache may have been empty by chance.
 
     use super::fact_reader::FactReader;
-    use super::{Evidence, Impact, Layer, Path, Remedy, VerdictKind};
+    use super::{Evidence, Layer, Path, Remedy, VerdictImpact, VerdictKind};
     use crate::facts::Subject;
     use crate::facts::catalog::drill;
     use crate::text::group_digits;
@@ -150,9 +149,9 @@ mod drill_record {
         source: String,
     }
 
-    /// The record for a target, if the user named one and it is about the target's stack.
+    /// `None` unless the user named a record and the record is about this target's stack.
     pub fn find_record(ask: &mut FactReader, target: &Subject) -> Option<DrillRecord> {
-        // Read directly: a recorded read would mark the drill as assumed, and the verdict names it.
+        // Read without `ask`: otherwise the verdict would list the drill as an assumed fact.
         let facts = ask.facts;
         let cuts = facts.value(target, &drill::CUTS).filter(|cuts| *cuts > 0)?;
         ask.dependencies.used.insert(drill::CUTS.name());
@@ -171,8 +170,8 @@ mod drill_record {
     impl DrillRecord {
         pub fn evidence(&self) -> Evidence {
             let bears = match self.lost {
-                0 => Impact::Durable,
-                _ => Impact::AtRisk(Remedy::FindLostFlushes(self.target.clone())),
+                0 => VerdictImpact::Durable,
+                _ => VerdictImpact::AtRisk(Remedy::FindLostFlushes(self.target.clone())),
             };
             Evidence::new(
                 Layer::Measurement,
@@ -183,9 +182,8 @@ mod drill_record {
             )
         }
 
-        /// Raises *unproven* to *proven by drill*, unless the database's part of a path is unproven
-        /// or a rule caps it.
-        pub fn raise_unproven(&self, paths: &mut [Path]) {
+        /// Has no effect if evidence of the database is unproven or a rule caps the verdict.
+        pub fn promote_to_proven_by_drill(&self, paths: &mut [Path]) {
             let open = |path: &Path| {
                 let stays = |one: &Evidence| {
                     (one.layer.is_database() || one.layer.is_rule()) && one.standing.is_unproven()
@@ -200,11 +198,10 @@ mod drill_record {
             }
         }
 
-        /// The verdict in one sentence.
-        pub fn sentence(&self) -> String {
+        pub fn proven_by_drill_sentence(&self) -> String {
             let share = self.detectable_share() * 100.0;
             format!(
-                "Proven by drill on {}: {}. The facts alone do not show it (reasons below). A fault in fewer than {share:.0} % \
+                "Proven by drill on {}: {}. The facts alone do not prove durability (reasons below). A fault in fewer than {share:.0} % \
              of power cuts may have been missed.",
                 self.last_date,
                 self.counts_text()
@@ -236,8 +233,8 @@ mod drill_record {
             format!("{acknowledged} acknowledged commits, {lost} lost in {cuts} of this stack")
         }
 
-        /// The smallest share of power cuts with a loss that would have shown with 95 %
-        /// probability: 1 − 0.05^(1/cuts).
+        /// A fault that loses commits in at least this share of power cuts would have shown with 95
+        /// % probability: 1 − 0.05^(1/cuts).
         fn detectable_share(&self) -> f64 {
             1.0 - 0.05_f64.powf(1.0 / f64::from(u32::try_from(self.cuts).unwrap_or(u32::MAX)))
         }
@@ -248,12 +245,12 @@ mod measurement;
 mod redundancy;
 mod verdict_builder;
 mod fact_writer {
-    //! Writes conclusions as facts for rules and screens: `device.cache` of every leaf disk, and
-    //! the verdict, cache, flush, interlock and pages of every target.
+    //! Inserts the conclusions as facts for rules and screens: `device.cache` of every bottom disk,
+    //! and the derived `target.*` facts.
 
     use super::device_view::DiskAssessment;
-    use super::page::PageConclusion;
-    use super::verdict_builder::Judgement;
+    use super::page_atomicity::PageConclusion;
+    use super::verdict_builder::TargetJudgement;
     use crate::facts::catalog::{device, target};
     use crate::facts::{FactSet, Reading, Subject, UnknownReason};
 
@@ -263,7 +260,7 @@ mod fact_writer {
             Some(guarantor) => Reading::known(guarantor, leaf.dependencies.source()),
             None => Reading::unknown(
                 UnknownReason::Absent,
-                "none known, or none needed: this host can see its cache",
+                "none is known, or this host can see the cache itself",
             ),
         };
         facts.insert(disk, &device::GUARANTOR, guarantor);
@@ -272,7 +269,7 @@ mod fact_writer {
     pub fn write_target_facts(
         facts: &mut FactSet,
         of: &Subject,
-        found: &Judgement,
+        found: &TargetJudgement,
         interlock: Reading<bool>,
     ) {
         let source = found.dependencies.source();
@@ -284,7 +281,12 @@ mod fact_writer {
             source.clone(),
         );
         facts.insert_known(of, &target::CACHE, found.cache, source.clone());
-        facts.insert_known(of, &target::FLUSH, found.flush.to_flush(), source.clone());
+        facts.insert_known(
+            of,
+            &target::FLUSH,
+            found.flush.to_flush_delivery(),
+            source.clone(),
+        );
         let by = found.suppressed_by.iter().copied().collect();
         if let Some((here, says)) = &found.remedy {
             let (key, other) = (&target::REMEDY, &target::NO_REMEDY);
@@ -307,40 +309,40 @@ mod fact_writer {
         facts.insert(of, &target::PAGE_LINKS, pages.links);
     }
 }
-mod interlock;
+mod flush_removal_interlock;
 #[cfg(test)]
 mod tests;
 
 use std::collections::{BTreeMap, BTreeSet};
 
-pub use hop::{FlushHop, FlushState, HopKind};
-pub use remedy::{Impact, Remedy};
-pub use rule_cap::{Cap, Caps};
+pub use flush_hop::{FlushHop, FlushState, HopKind};
+pub use remedy::{Remedy, VerdictImpact};
+pub use rule_cap::{VerdictCap, VerdictCaps};
 pub use verdict::{Evidence, Layer, Path, UndecidedCap, Verdict, VerdictKind};
 
-use crate::bounds::ROUTES;
 use crate::facts::catalog::device::{self, DeviceKind};
 use crate::facts::catalog::target::{self, TargetKind};
 use crate::facts::note::StorageNote;
 use crate::facts::{FactSet, Scope, Subject};
+use crate::limits::ROUTES;
 use crate::parallel;
 use device_view::DiskAssessment;
 
-/// Judges every directory target and writes the conclusions as facts (`device.cache` and the
+/// Judges every directory target and inserts the conclusions as facts (`device.cache` and the
 /// derived `target.*` facts).
 ///
-/// `live`: the facts are of this host; measurements of another one open no interlock. `caps`: rules
-/// that lower a verdict.
-pub fn judge_targets(facts: &mut FactSet, live: bool, caps: &Caps) -> Vec<Verdict> {
+/// `live` means that the facts come from this host; measurements from another host open no
+/// interlock. `caps` are rules that lower a verdict.
+pub fn judge_targets(facts: &mut FactSet, live: bool, caps: &VerdictCaps) -> Vec<Verdict> {
     let bottoms: BTreeSet<Subject> = {
         let disks = facts
-            .subjects(Scope::Device)
+            .subjects_of_scope(Scope::Device)
             .filter(|device| is_leaf_device(facts, device))
             .cloned();
         disks
             .chain(
                 facts
-                    .subjects(Scope::Target)
+                    .subjects_of_scope(Scope::Target)
                     .flat_map(|top| facts.bottom_devices(top)),
             )
             .collect()
@@ -358,7 +360,7 @@ pub fn judge_targets(facts: &mut FactSet, live: bool, caps: &Caps) -> Vec<Verdic
             .is_some_and(TargetKind::is_device)
     };
     let targets: Vec<Subject> = facts
-        .subjects(Scope::Target)
+        .subjects_of_scope(Scope::Target)
         .filter(is_directory)
         .cloned()
         .collect();
@@ -369,8 +371,10 @@ pub fn judge_targets(facts: &mut FactSet, live: bool, caps: &Caps) -> Vec<Verdic
             .into_iter()
             .filter_map(|disk| disks.get_key_value(&disk))
             .collect();
-        let interlock = interlock::evaluate_interlock(facts, of, &found, &below, live);
-        (found, interlock, target_pages(facts, of))
+        let interlock = flush_removal_interlock::evaluate_flush_removal_interlock(
+            facts, of, &found, &below, live,
+        );
+        (found, interlock, conclude_page_writes(facts, of))
     });
     let mut verdicts = Vec::new();
     for (of, (found, interlock, pages)) in targets.iter().zip(judged) {
@@ -387,11 +391,11 @@ pub fn judge_targets(facts: &mut FactSet, live: bool, caps: &Caps) -> Vec<Verdic
     verdicts
 }
 
-fn target_pages(facts: &FactSet, of: &Subject) -> page::PageConclusion {
-    if database::may_tear(&mut fact_reader::FactReader::new(facts), of) {
-        page::page_conclusion(facts, of, &database::clusters(facts, of))
+fn conclude_page_writes(facts: &FactSet, of: &Subject) -> page_atomicity::PageConclusion {
+    if database::holds_tearable_pages(&mut fact_reader::FactReader::new(facts), of) {
+        page_atomicity::page_conclusion(facts, of, &database::clusters_on_target(facts, of))
     } else {
-        page::PageConclusion::no_pages()
+        page_atomicity::PageConclusion::for_target_without_pages()
     }
 }
 
@@ -402,5 +406,6 @@ fn is_leaf_device(facts: &FactSet, device: &Subject) -> bool {
             DeviceKind::Disk | DeviceKind::Zram | DeviceKind::Ram | DeviceKind::Zvol
         )
     };
-    facts.below(device).is_empty() && facts.value(device, &device::KIND).is_some_and(may_be)
+    facts.directly_below(device).is_empty()
+        && facts.value(device, &device::KIND).is_some_and(may_be)
 }

@@ -1,5 +1,5 @@
-//! Rules: conditions over facts, with advice, as data in `rules/*.toml`. They are three-valued and
-//! carry their own examples.
+//! Rules: conditions over facts, with advice, as data in `rules/*.toml`. Conditions are true, false
+//! or unknown, and each rule carries its own examples.
 //!
 //! Advice that can lose data is blocked unless every deciding fact was observed on this host.
 
@@ -7,18 +7,18 @@ mod diagnostic;
 pub mod evidence {
     //! Published measurements for or against a rule.
     //!
-    //! The caveat is required: a measurement of another host is none of this one, and figures
-    //! without their limits keep bad advice alive.
+    //! The caveat is required: a measurement of another host does not hold for this one, and
+    //! figures without their limits keep bad advice alive.
 
     use serde::Serialize;
 
-    /// A published measurement.
+    /// A published measurement for or against a rule.
     #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
     #[cfg_attr(any(test, feature = "testing"), derive(schemars::JsonSchema))]
     pub struct Study {
-        /// Who measured, and where to read it.
+        /// The authors of the measurement, and where to read it.
         pub source: String,
-        /// The year of the measurement, or else of its publication.
+        /// The year of the measurement or, if unknown, of its publication.
         pub year: u16,
         /// The kernel; absent if the source does not state it.
         #[serde(skip_serializing_if = "Option::is_none")]
@@ -26,18 +26,17 @@ pub mod evidence {
         /// The hardware; absent if the source does not state it.
         #[serde(skip_serializing_if = "Option::is_none")]
         pub hardware: Option<String>,
-        /// What was measured, with its figures.
+        /// What was measured, with the figures.
         #[serde(rename = "text")]
         pub text: String,
-        /// What limits it.
+        /// Limits of the measurement.
         pub caveat: String,
-        /// Later evidence that it does not hold, or no longer.
+        /// Later evidence against the result.
         #[serde(skip_serializing_if = "Option::is_none")]
         pub contradicted_by: Option<String>,
     }
 
     impl Study {
-        /// Year, kernel and hardware.
         pub fn setup_text(&self) -> String {
             let kernel = self
                 .kernel
@@ -49,7 +48,7 @@ pub mod evidence {
             format!("{}, {kernel}, {hardware}", self.year)
         }
 
-        /// One line each: result, setup, caveat, later contradictions, source.
+        /// Result, setup, caveat, contradiction and source, one line for each.
         pub fn lines(&self) -> Vec<String> {
             let mut lines = vec![
                 self.text.clone(),
@@ -66,8 +65,7 @@ pub mod evidence {
         }
     }
 }
-mod file {
-    //! A rule file with its name and contents, and the record of a user's file in a pack.
+mod rule_file {
 
     use std::fmt::Write as _;
 
@@ -76,18 +74,18 @@ mod file {
 
     #[derive(Clone, Debug, Serialize, Deserialize)]
     pub struct RuleFile {
-        /// As the user named it.
+        /// Display-safe path of a user's file, or name of a built-in file.
         pub name: String,
         pub text: String,
     }
 
-    /// A user's rule file.
+    /// A user's rule file that was read for the report.
     #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
     #[cfg_attr(any(test, feature = "testing"), derive(schemars::JsonSchema))]
     pub struct UserFile {
-        /// Its name as the user gave it.
+        /// The file's name, as the user gave it.
         pub file: String,
-        /// SHA-256 of its contents, mistakes included.
+        /// SHA-256 of the file's contents, mistakes included.
         pub sha256: String,
     }
 
@@ -99,8 +97,8 @@ mod file {
             }
         }
 
-        /// The name that enters the fingerprint.
-        pub(super) fn pack_name(&self) -> String {
+        /// Name in the fingerprint: `user/` and the last part of the path.
+        pub(super) fn fingerprint_name(&self) -> String {
             format!(
                 "user/{}",
                 self.file.rsplit('/').next().unwrap_or(&self.file)
@@ -118,18 +116,20 @@ mod file {
     }
 }
 mod advise;
-mod bind;
+mod bound_condition;
 mod builtin;
+mod deciding_facts;
 pub mod explain;
 mod finding;
 pub mod model;
-mod needs;
 mod template;
 mod user_commands;
-mod overrides {
-    //! Statements in one file about rules of another: disabled rules and changed levels, with an
-    //! optional last day. Only critical, warning and advice can be given or changed: advice that
-    //! can lose data is optional, and any other level would enter plans.
+mod user_rule_statements {
+    //! Statements about rules of another file: disabled rules and changed levels, with an optional
+    //! last day.
+    //!
+    //! Only the levels critical, warning and advice can be given or changed. Rules whose advice can
+    //! lose data are optional; with another level, that advice would get into plans.
 
     use jiff::civil::Date;
     use serde::Serialize;
@@ -137,50 +137,49 @@ mod overrides {
     use super::Level;
     use crate::facts::note::RulesNote;
 
-    /// The levels that a file can assign, and that a rule must have to be reassigned.
+    /// Levels that a file can assign, and that a rule must have to get another level.
     pub const ADJUSTABLE_LEVELS: [Level; 3] = [Level::Advice, Level::Warning, Level::Critical];
 
-    /// A disabled rule.
+    /// A rule that a user's rule file disables.
     #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
     #[cfg_attr(any(test, feature = "testing"), derive(schemars::JsonSchema))]
     pub struct DisabledRule {
         /// The rule's id.
         pub rule: String,
-        /// The reason.
+        /// The reason given in the file.
         pub because: String,
-        /// The last day on which it holds, in UTC; `null` means until it is removed.
+        /// The last day of the statement, in UTC; `null` if the statement has no last day.
         #[cfg_attr(any(test, feature = "testing"), schemars(with = "Option<String>"))]
         pub until: Option<Date>,
-        /// The file that states it.
+        /// The rule file with the statement.
         pub file: String,
-        /// The line in that file, counted from one.
+        /// The line of the statement, counted from one.
         pub line: usize,
     }
 
-    /// A rule with another level.
+    /// A rule whose level a user's rule file changes.
     #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
     #[cfg_attr(any(test, feature = "testing"), derive(schemars::JsonSchema))]
     pub struct LevelOverride {
         /// The rule's id.
         pub rule: String,
-        /// The level assigned to it.
+        /// The new level of the rule.
         pub level: Level,
-        /// Its level as written.
+        /// The level in the rule's own file.
         pub was: Level,
-        /// The reason.
+        /// The reason given in the file.
         pub because: String,
-        /// The last day on which it holds, in UTC; `null` means until it is removed.
+        /// The last day of the statement, in UTC; `null` if the statement has no last day.
         #[cfg_attr(any(test, feature = "testing"), schemars(with = "Option<String>"))]
         pub until: Option<Date>,
-        /// The file that states it.
+        /// The rule file with the statement.
         pub file: String,
-        /// The line in that file, counted from one.
+        /// The line of the statement, counted from one.
         pub line: usize,
     }
 
     impl DisabledRule {
-        /// The note in every report.
-        pub fn note(&self) -> RulesNote {
+        pub fn to_note(&self) -> RulesNote {
             let Self {
                 rule,
                 because,
@@ -199,8 +198,8 @@ mod overrides {
     }
 
     impl LevelOverride {
-        /// The note in every report; `idle`: the host has no subject for the rule.
-        pub fn note(&self, idle: bool) -> RulesNote {
+        /// `idle` means that the host has no subject for the rule.
+        pub fn to_note(&self, idle: bool) -> RulesNote {
             let Self {
                 rule,
                 level,
@@ -226,7 +225,7 @@ mod overrides {
         }
     }
 
-    /// A statement about a rule whose last day has passed: the rule is back to what was written.
+    /// A statement whose last day has passed, so that the rule counts as written again.
     #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
     #[cfg_attr(any(test, feature = "testing"), derive(schemars::JsonSchema))]
     pub struct ExpiredStatement {
@@ -235,17 +234,17 @@ mod overrides {
         /// The statement's last day, in UTC.
         #[cfg_attr(any(test, feature = "testing"), schemars(with = "String"))]
         pub until: Date,
-        /// The reason it gave.
+        /// The reason given in the file.
         pub because: String,
-        /// The file that states it.
+        /// The rule file with the statement.
         pub file: String,
-        /// The line in that file, counted from one.
+        /// The line of the statement, counted from one.
         pub line: usize,
     }
 
     impl ExpiredStatement {
-        /// Expired if the last day is before `today`.
-        pub(super) fn from_off(off: &DisabledRule, today: Date) -> Option<Self> {
+        /// `None` unless the last day is before `today`.
+        pub(super) fn from_disabled_rule(off: &DisabledRule, today: Date) -> Option<Self> {
             let DisabledRule {
                 rule,
                 because,
@@ -262,7 +261,7 @@ mod overrides {
             })
         }
 
-        /// Expired if the last day is before `today`.
+        /// `None` unless the last day is before `today`.
         pub(super) fn from_override(given: &LevelOverride, today: Date) -> Option<Self> {
             let LevelOverride {
                 rule,
@@ -282,8 +281,7 @@ mod overrides {
             })
         }
 
-        /// The note in every report.
-        pub fn note(&self) -> RulesNote {
+        pub fn to_note(&self) -> RulesNote {
             let Self {
                 rule,
                 until,
@@ -305,8 +303,8 @@ mod evaluate;
 pub mod examples;
 mod fact_test;
 mod load;
-pub mod pack;
-pub mod reference;
+pub mod rule_pack;
+pub mod rule_reference;
 mod rule_set;
 #[cfg(test)]
 mod tests;
@@ -315,16 +313,16 @@ use crate::text::suggest;
 
 pub use advise::EvaluationOptions;
 pub use builtin::builtin_sources;
-pub use evaluate::{Evaluation, Tally, all_subjects, evaluate, evaluate_rule, rule_subjects};
+pub use evaluate::{Evaluation, Tally, all_subjects, evaluate_rule, evaluate_rules, rule_subjects};
 pub use evidence::Study;
-pub use file::RuleFile;
 pub use finding::{
     Advice, Basis, BlockedAdvice, Change, Confidence, EffectScope, Finding, Fix, Level,
     Observation, Outcome, Risk, Trace,
 };
-pub use model::{Rule, RuleExamples};
-pub use overrides::{DisabledRule, ExpiredStatement, LevelOverride};
-pub use pack::Pack;
+pub use model::{ExampleLoading, Rule};
+pub use rule_file::RuleFile;
+pub use rule_pack::Pack;
 pub use rule_set::RuleSet;
 pub use template::Template;
 pub use user_commands::UserCommand;
+pub use user_rule_statements::{DisabledRule, ExpiredStatement, LevelOverride};

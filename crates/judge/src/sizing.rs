@@ -1,14 +1,15 @@
-//! Whether the log of a server is large enough for its writes, and what another size would cost.
+//! Whether the log of a server is large enough for the server's writes, and what another size would
+//! cost.
 //!
-//! [`wal`] and [`redo`] calculate on plain numbers; [`derive()`] reads facts and writes the results
-//! as facts. A prediction is a range that names its basis. Rules decide whether a size is advised.
+//! [`wal`] and [`redo`] calculate on plain numbers; [`derive()`] reads facts and inserts the
+//! results as facts. A prediction is a range, with the measurements behind it. Rules decide whether
+//! a size is advised.
 
 mod forecast {
-    //! A prediction: a range between two numbers, and its display.
 
     use crate::text;
 
-    /// A range, ends included.
+    /// A predicted range, ends included.
     #[derive(Clone, Copy, Debug, PartialEq)]
     pub struct Forecast {
         pub least: f64,
@@ -16,7 +17,6 @@ mod forecast {
     }
 
     impl Forecast {
-        /// The two numbers can come in any order.
         pub fn between(one: f64, other: f64) -> Self {
             Self {
                 least: one.min(other),
@@ -24,8 +24,8 @@ mod forecast {
             }
         }
 
-        /// A range of seconds: `5 min`, `20 s to 3 min`. At most two digits, because nothing is
-        /// known more precisely.
+        /// A range of seconds: `5 min`, `20 s to 3 min`. Two digits at most, because predictions
+        /// are not more precise.
         pub fn seconds_text(self) -> String {
             let (least, most) = (duration_text(self.least), duration_text(self.most));
             match (least.split_once(' '), most.split_once(' ')) {
@@ -88,77 +88,80 @@ mod forecast {
 }
 mod wal;
 mod redo {
-    //! InnoDB's redo log: how long it lasts at the current rate, which size would hold an hour, and
-    //! what that costs. The server counts since its start, so only an average is known; peaks write
-    //! more. Replay speed is a wide range measured elsewhere.
+    //! InnoDB's redo log: how long the log lasts at the current rate, which size would last an
+    //! hour, and what that size costs.
+    //!
+    //! The server counts bytes since its start, so only an average is known; peaks write more.
+    //! Replay speed is a wide range, measured elsewhere.
 
+    use super::ceil_power_of_two;
     use super::forecast::Forecast;
-    use super::round_up;
-    use crate::facts::catalog::cluster::SizeFit;
+    use crate::facts::catalog::cluster::LogSizeFit;
 
-    /// Counters of a redo log.
     #[derive(Clone, Copy, Debug)]
     pub struct RedoCounts {
         /// In bytes.
         pub capacity: u64,
         /// Bytes written per second, on average.
         pub rate: f64,
-        /// The counted time in seconds.
+        /// Seconds over which the bytes were counted.
         pub seconds: f64,
-        /// Bytes that crash recovery would replay now, if the server reports it.
+        /// Bytes that crash recovery would replay now, if the server reports them.
         pub age: Option<u64>,
     }
 
-    /// The redo log should hold an hour at peak rate, by custom: the MySQL manual (*Configuring
-    /// Redo Log Capacity*) gives no figure.
+    /// By custom the redo log should last an hour at peak rate; the MySQL manual (*Configuring Redo
+    /// Log Capacity*) gives no figure.
     const WANTED_SECONDS: f64 = 3600.0;
-    /// An average over less time means nothing, in seconds.
+    /// An average over less time is not representative.
     pub const MIN_COUNTED_SECONDS: f64 = 3600.0;
-    /// From this share on pages are written only to make room in the log.
+    /// Above this share of the capacity, InnoDB writes pages only to make room in the log.
     const FULL_SHARE: f64 = 0.75;
-    /// The largest capacity in bytes that every release with the setting accepts.
+    /// In bytes; every release with the setting accepts this capacity.
     const MAX_CAPACITY: u64 = 128 << 30;
-    /// Bytes replayed per second: from random pages on slow media to pages in memory.
+    /// Replay speed, from random pages on slow media to pages in memory.
     const REPLAY_BYTES_PER_SECOND: Forecast = Forecast {
         least: 5.0 * 1_048_576.0,
         most: 500.0 * 1_048_576.0,
     };
-    /// Seconds of startup besides replay, at most.
+    /// Upper limit of the startup time besides replay.
     const STARTUP_SECONDS: f64 = 5.0;
 
     impl RedoCounts {
-        /// Seconds until the capacity is written, on average.
-        pub fn lasting_seconds(&self) -> f64 {
+        /// Time until the capacity is written once, on average.
+        pub fn seconds_until_full(&self) -> f64 {
             self.capacity as f64 / self.rate.max(1.0)
         }
 
-        /// Whether the capacity suffices, and which size would; `None` if too little is known.
-        /// `free`: free bytes on its file system, half of which stay free.
-        pub fn fit(&self, free: Option<u64>) -> Option<(SizeFit, Option<u64>)> {
+        /// Whether the capacity suffices, and a better size if not; `None` if too little is known.
+        /// `free` are the free bytes on the log's file system; the larger log takes at most half of
+        /// them.
+        pub fn capacity_fit(&self, free: Option<u64>) -> Option<(LogSizeFit, Option<u64>)> {
             let is_full = self
                 .age
                 .is_some_and(|age| age as f64 >= FULL_SHARE * self.capacity as f64);
             if self.seconds < MIN_COUNTED_SECONDS && !is_full {
                 return None;
             }
-            if self.lasting_seconds() >= WANTED_SECONDS && !is_full {
-                return Some((SizeFit::Enough, None));
+            if self.seconds_until_full() >= WANTED_SECONDS && !is_full {
+                return Some((LogSizeFit::Enough, None));
             }
-            let mut size = round_up((self.rate * WANTED_SECONDS).max(self.capacity as f64 * 2.0))
-                .min(MAX_CAPACITY);
+            let mut size =
+                ceil_power_of_two((self.rate * WANTED_SECONDS).max(self.capacity as f64 * 2.0))
+                    .min(MAX_CAPACITY);
             let free = free?;
             while size.saturating_sub(self.capacity) > free / 2 {
                 size /= 2;
             }
             Some(if size > self.capacity {
-                (SizeFit::TooSmall, Some(size))
+                (LogSizeFit::TooSmall, Some(size))
             } else {
-                (SizeFit::NoRoom, None)
+                (LogSizeFit::NoRoom, None)
             })
         }
 
-        /// Seconds of crash recovery with that many bytes to replay.
-        pub fn recovery(bytes: u64) -> Forecast {
+        /// Seconds of crash recovery with `bytes` to replay.
+        pub fn recovery_forecast(bytes: u64) -> Forecast {
             Forecast {
                 least: bytes as f64 / REPLAY_BYTES_PER_SECOND.most,
                 most: bytes as f64 / REPLAY_BYTES_PER_SECOND.least + STARTUP_SECONDS,
@@ -172,7 +175,7 @@ mod redo {
 
         const MIB: u64 = 1 << 20;
 
-        fn redo(capacity: u64, rate: f64, seconds: f64, age: Option<u64>) -> RedoCounts {
+        fn redo_counts(capacity: u64, rate: f64, seconds: f64, age: Option<u64>) -> RedoCounts {
             RedoCounts {
                 capacity,
                 rate,
@@ -187,51 +190,57 @@ mod redo {
             for (counts, fit) in [
                 // 1 MiB/s is 3.5 GiB in an hour.
                 (
-                    redo(100 * MIB, 1_048_576.0, 86_400.0, None),
-                    Some((SizeFit::TooSmall, Some(4096 * MIB))),
+                    redo_counts(100 * MIB, 1_048_576.0, 86_400.0, None),
+                    Some((LogSizeFit::TooSmall, Some(4096 * MIB))),
                 ),
                 (
-                    redo(4096 * MIB, 1_048_576.0, 86_400.0, None),
-                    Some((SizeFit::Enough, None)),
+                    redo_counts(4096 * MIB, 1_048_576.0, 86_400.0, None),
+                    Some((LogSizeFit::Enough, None)),
                 ),
                 (
-                    redo(100 * MIB, 10.0, 86_400.0, Some(MIB)),
-                    Some((SizeFit::Enough, None)),
+                    redo_counts(100 * MIB, 10.0, 86_400.0, Some(MIB)),
+                    Some((LogSizeFit::Enough, None)),
                 ),
-                // Whatever the average: it is full now.
+                // The log is full now, so the average does not matter.
                 (
-                    redo(100 * MIB, 10.0, 60.0, Some(80 * MIB)),
-                    Some((SizeFit::TooSmall, Some(256 * MIB))),
+                    redo_counts(100 * MIB, 10.0, 60.0, Some(80 * MIB)),
+                    Some((LogSizeFit::TooSmall, Some(256 * MIB))),
                 ),
-                (redo(100 * MIB, 1e9, 60.0, Some(MIB)), None),
+                (redo_counts(100 * MIB, 1e9, 60.0, Some(MIB)), None),
                 (
-                    redo(100 * MIB, 1e12, 86_400.0, None),
-                    Some((SizeFit::TooSmall, Some(MAX_CAPACITY))),
+                    redo_counts(100 * MIB, 1e12, 86_400.0, None),
+                    Some((LogSizeFit::TooSmall, Some(MAX_CAPACITY))),
                 ),
                 (
-                    redo(MAX_CAPACITY, 1e12, 86_400.0, None),
-                    Some((SizeFit::NoRoom, None)),
+                    redo_counts(MAX_CAPACITY, 1e12, 86_400.0, None),
+                    Some((LogSizeFit::NoRoom, None)),
                 ),
             ] {
-                assert_eq!(counts.fit(room), fit, "{counts:?}");
+                assert_eq!(counts.capacity_fit(room), fit, "{counts:?}");
             }
-            let busy = redo(100 * MIB, 1_048_576.0, 86_400.0, None);
+            let busy = redo_counts(100 * MIB, 1_048_576.0, 86_400.0, None);
             assert_eq!(
-                busy.fit(Some(1024 * MIB)),
-                Some((SizeFit::TooSmall, Some(512 * MIB)))
+                busy.capacity_fit(Some(1024 * MIB)),
+                Some((LogSizeFit::TooSmall, Some(512 * MIB)))
             );
-            assert_eq!(busy.fit(Some(10 * MIB)), Some((SizeFit::NoRoom, None)));
-            assert_eq!(busy.fit(None), None);
-            assert!(RedoCounts::recovery(100 * MIB).most < RedoCounts::recovery(200 * MIB).most);
+            assert_eq!(
+                busy.capacity_fit(Some(10 * MIB)),
+                Some((LogSizeFit::NoRoom, None))
+            );
+            assert_eq!(busy.capacity_fit(None), None);
+            assert!(
+                RedoCounts::recovery_forecast(100 * MIB).most
+                    < RedoCounts::recovery_forecast(200 * MIB).most
+            );
         }
     }
 }
 mod derive;
 
-pub use derive::derive;
+pub use derive::derive_sizing_facts;
 
-/// The next power of two, at least a megabyte.
-fn round_up(bytes: f64) -> u64 {
+/// The next power of two, at least 1 MiB.
+fn ceil_power_of_two(bytes: f64) -> u64 {
     let mut size = 1 << 20;
     while (size as f64) < bytes && size < 1 << 44 {
         size *= 2;

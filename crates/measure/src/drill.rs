@@ -1,24 +1,25 @@
-//! The drill (power-cut test): commits acknowledged before the power cut, compared with the disk
-//! afterwards. [`crate::probes::drill`] does the I/O. An acknowledgement counts only if *another*
-//! host received it: a host that lost its power proves nothing.
+//! The drill (power-cut test) compares commits acknowledged before a power cut with the disk
+//! afterwards. [`crate::probes::drill`] does the I/O.
+//!
+//! An acknowledgement counts only if *another* host received it: the host that loses power may lose
+//! its own log.
 
-mod page {
+mod wal_page {
     //! A page of the drill's WAL: run id, number, and noise derived from both, so that a partly
     //! written page is recognised.
 
-    /// Bytes of a page (XLOG_BLCKSZ).
+    /// PostgreSQL's default for XLOG_BLCKSZ.
     pub const PAGE_BYTES: usize = 8192;
 
     const MAGIC: u64 = u64::from_le_bytes(*b"WALDRILL");
 
-    /// Makes page `number` of a run.
     pub fn fill_page(page: &mut [u8], run: u64, number: u64) {
         for (place, word) in (0..).zip(page.chunks_exact_mut(8)) {
-            word.copy_from_slice(&expected_u64(place, run, number).to_le_bytes());
+            word.copy_from_slice(&expected_word(place, run, number).to_le_bytes());
         }
     }
 
-    /// `None` for anything but a complete page of this run: one foreign sector is enough.
+    /// Number of a page; `None` unless the whole page belongs to this run and to one number.
     pub fn page_number(page: &[u8], run: u64) -> Option<u64> {
         let word = |at: usize| {
             page.get(at..at + 8)?
@@ -29,12 +30,13 @@ mod page {
         let number = word(16)?;
         let whole = (0..)
             .zip(page.chunks_exact(8))
-            .all(|(place, word)| word == expected_u64(place, run, number).to_le_bytes());
+            .all(|(place, word)| word == expected_word(place, run, number).to_le_bytes());
         (page.len() == PAGE_BYTES && whole).then_some(number)
     }
 
-    /// After the head, a word depends on place, run and number alone (SplitMix64's finisher).
-    fn expected_u64(place: u64, run: u64, number: u64) -> u64 {
+    /// The 64-bit word at index `place` of a page. After three words of header comes noise that
+    /// depends on place, run and number (SplitMix64's finaliser).
+    fn expected_word(place: u64, run: u64, number: u64) -> u64 {
         match place {
             0 => MAGIC,
             1 => run,
@@ -54,7 +56,7 @@ mod page {
     mod tests {
         use super::*;
 
-        fn page(run: u64, number: u64) -> Vec<u8> {
+        fn filled_page(run: u64, number: u64) -> Vec<u8> {
             let mut page = vec![0; PAGE_BYTES];
             fill_page(&mut page, run, number);
             page
@@ -62,13 +64,13 @@ mod page {
 
         #[test]
         fn a_page_is_known_by_every_sector_of_it() {
-            let new = page(7, 3000);
+            let new = filled_page(7, 3000);
             assert_eq!(page_number(&new, 7), Some(3000));
             assert_eq!(page_number(&new, 8), None, "of another run");
             assert_eq!(page_number(&new[..PAGE_BYTES - 512], 7), None);
             assert_eq!(page_number(&vec![0; PAGE_BYTES], 7), None);
-            // Torn: some sectors are still those of the page that was there before.
-            let old = page(7, 3000 - 2048);
+            // In a torn page, one sector still belongs to the page written there before.
+            let old = filled_page(7, 3000 - 2048);
             for sector in 0..PAGE_BYTES / 512 {
                 let mut torn = new.clone();
                 torn[sector * 512..(sector + 1) * 512]
@@ -78,22 +80,23 @@ mod page {
         }
     }
 }
-mod stack {
-    //! The stack of a drill: the host, its kernel, and everything below the directory, as facts at
-    //! the time of the power cut. A drill counts only for the same stack.
+mod stack_fingerprint {
+    //! The stack of a drill: the host, its kernel and everything below the directory, as facts at
+    //! the time of the power cut. A drill counts only for an identical stack.
     //!
-    //! Included are facts that identify a thing or affect commit latency, by the catalog's marks.
-    //! Disks are numbered from the top, not named: one that comes back as sdb is the same disk.
+    //! The stack includes the facts that the catalogue marks as identifying an object or as
+    //! affecting commit latency. Disks are numbered from the top, not named, because a disk may
+    //! have another kernel name after the power cut.
 
     use std::collections::BTreeMap;
     use std::fmt;
 
     use crate::facts::catalog::{host, kernel};
-    use crate::facts::{FactSet, KeyInfo, Nature, Scope, Subject, catalog};
+    use crate::facts::{FactSet, FactStability, KeyInfo, Scope, Subject, catalog};
 
     const LINE_PREFIX: &str = "stack ";
 
-    /// Each as `device 2 device.firmware=GXM1003Q`.
+    /// Values by place and fact name, such as `device 2 device.firmware`.
     #[derive(Clone, Debug, Default, PartialEq, Eq)]
     pub struct StackFingerprint(BTreeMap<String, String>);
 
@@ -108,28 +111,28 @@ mod stack {
                 kernel::ZFS_NO_FLUSH.name(),
             ];
             for name in of_host {
-                stack.add(facts, &machine, "host", name);
+                stack.add_reading(facts, &machine, "host", name);
             }
             let mut counts: BTreeMap<Scope, usize> = BTreeMap::new();
-            for subject in std::iter::once(target.clone()).chain(facts.stack(target)) {
+            for subject in std::iter::once(target.clone()).chain(facts.layers_below(target)) {
                 let nth = counts.entry(subject.scope()).or_default();
                 *nth += 1;
                 let place = format!("{} {nth}", subject.scope());
-                for info in catalog::all()
+                for info in catalog::all_keys()
                     .filter(|info| info.scope == subject.scope() && identifies_stack(info))
                 {
-                    stack.add(facts, &subject, &place, info.name);
+                    stack.add_reading(facts, &subject, &place, info.name);
                 }
             }
             stack
         }
 
-        fn add(&mut self, facts: &FactSet, subject: &Subject, place: &str, name: &str) {
+        fn add_reading(&mut self, facts: &FactSet, subject: &Subject, place: &str, name: &str) {
             let reading = facts.reading_by_name(subject, name);
             let (Some(value), Some(source)) = (reading.value(), reading.source()) else {
                 return;
             };
-            // Nobody observed an assumed value.
+            // The suffix makes an assumed value differ from an observed one.
             let typed = if source.is_evidence() {
                 ""
             } else {
@@ -139,13 +142,13 @@ mod stack {
                 .insert(format!("{place} {name}"), format!("{value}{typed}"));
         }
 
-        /// True if nothing about it is known.
         pub fn is_empty(&self) -> bool {
             self.0.is_empty()
         }
 
-        /// Adds a line in the format of [`Display`](fmt::Display); false for any other line.
-        pub fn parse_line(&mut self, line: &str) -> bool {
+        /// Adds a line in the format of [`Display`](fmt::Display); returns false for any other
+        /// line.
+        pub fn try_add_line(&mut self, line: &str) -> bool {
             let Some((name, value)) = line
                 .strip_prefix(LINE_PREFIX)
                 .and_then(|rest| rest.split_once('='))
@@ -157,14 +160,14 @@ mod stack {
         }
 
         /// The first difference, as a clause such as `device 1 device.firmware was 1.2 and is 1.3`.
-        pub fn difference(&self, now: &Self) -> Option<String> {
+        pub fn first_difference(&self, now: &Self) -> Option<String> {
             let names = self.0.keys().chain(now.0.keys());
             let differs = names
                 .into_iter()
                 .find(|name| self.0.get(*name) != now.0.get(*name))?;
             let value = |of: &Self| {
                 of.0.get(differs)
-                    .map_or("not known", String::as_str)
+                    .map_or("unknown", String::as_str)
                     .to_owned()
             };
             Some(format!(
@@ -183,30 +186,33 @@ mod stack {
         }
     }
 
-    /// True for facts that identify the host or affect commit latency, unless they vary by
-    /// themselves.
+    /// True for facts that identify an object, and for facts that affect commit latency and do not
+    /// vary by themselves.
     fn identifies_stack(info: &KeyInfo) -> bool {
         let steady = !matches!(
             info.nature,
-            Nature::Assigned | Nature::Drifting | Nature::Measured | Nature::Concluded
+            FactStability::Assigned
+                | FactStability::Drifting
+                | FactStability::Measured
+                | FactStability::Concluded
         );
-        info.nature == Nature::Identity || (info.affects_latency && steady)
+        info.nature == FactStability::Identity || (info.affects_latency && steady)
     }
 }
-mod log;
+mod drill_logs;
 mod outcome;
 mod record;
 
 #[cfg(test)]
-pub use log::AckLog;
-pub use log::{
-    BOOT_PREFIX, NumberRanges, RunHeader, STOPPED_LINE, SurvivorLog, parse_ack_log,
-    parse_survivor_log,
+pub use drill_logs::AckLog;
+pub use drill_logs::{
+    BOOT_PREFIX, NumberRanges, ReadBackLog, RunHeader, STOPPED_LINE, parse_ack_log,
+    parse_read_back_log,
 };
-pub use outcome::{DrillResult, compare, missing_cut_reason};
-pub use page::{PAGE_BYTES, fill_page, page_number};
-pub use record::{Record, date_part};
-pub use stack::StackFingerprint;
+pub use outcome::{DrillResult, find_lost_commits, unproven_power_cut_reason};
+pub use record::{DrillRecord, date_part};
+pub use stack_fingerprint::StackFingerprint;
+pub use wal_page::{PAGE_BYTES, fill_page, page_number};
 
-/// Number of pages in a WAL segment: 16 MiB, PostgreSQL's default.
+/// Pages in a WAL segment of 16 MiB, PostgreSQL's default.
 pub const PAGES: u64 = 2048;

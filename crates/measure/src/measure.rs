@@ -1,15 +1,14 @@
-//! Samples → estimates: rounds, quantiles, intervals, comparison, caveats. No I/O and no clock, so
-//! that tests can simulate disks. The round is the statistical unit; "no meaningful difference" is
-//! a result.
+//! Statistics of probes: rounds, quantiles, intervals, comparisons and caveats. The module has no
+//! I/O and no clock, so tests can simulate disks.
+//!
+//! The unit of the statistics is the round. "No meaningful difference" is a result, not a failure.
 
 mod estimate {
-    //! Estimates with their intervals, and the thresholds of a comparison.
-
     use serde::{Deserialize, Serialize};
 
     use crate::facts::catalog::probe::ProbeOutcome;
 
-    /// A value with its 95 % interval.
+    /// A value with its interval: 95 % unless the field states another level.
     #[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
     #[cfg_attr(any(test, feature = "testing"), derive(schemars::JsonSchema))]
     pub struct Estimate {
@@ -18,25 +17,24 @@ mod estimate {
         pub high: f64,
     }
 
-    /// Result of a comparison.
+    /// Result of comparing two methods, or of all comparisons of a probe together.
     #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
     #[cfg_attr(any(test, feature = "testing"), derive(schemars::JsonSchema))]
     #[serde(rename_all = "kebab-case")]
     pub enum Conclusion {
-        /// One is better beyond noise and beyond 5 %.
+        /// One method is faster by more than 5 %, beyond noise.
         Settled,
-        /// The difference is at most 5 %.
+        /// The whole interval of the difference lies within 5 %.
         NoMeaningfulDifference,
-        /// The time or write limit came first.
+        /// The probe reached its time or write limit before the interval was narrow enough.
         NotSettled,
     }
 
     impl Conclusion {
-        pub fn is_settled(self) -> bool {
+        pub fn shows_difference(self) -> bool {
             matches!(self, Self::Settled)
         }
 
-        /// True if the time or write limit came before a result.
         pub fn is_undecided(self) -> bool {
             matches!(self, Self::NotSettled)
         }
@@ -45,7 +43,6 @@ mod estimate {
             matches!(self, Self::NoMeaningfulDifference)
         }
 
-        /// The same as a value of `probe.outcome`.
         pub fn probe_outcome(self) -> ProbeOutcome {
             match self {
                 Self::Settled => ProbeOutcome::Settled,
@@ -55,18 +52,16 @@ mod estimate {
         }
     }
 
-    /// The smallest gain that justifies a change, in percent.
+    /// Smallest gain that justifies a change of method, in percent.
     pub const MEANINGFUL_PERCENT: f64 = 5.0;
 
     /// Samples needed for a 99th percentile: with fewer, a handful of outliers decide it.
     pub(super) const SAMPLES_FOR_P99: usize = 1_000;
 }
-mod source_section {
-    //! Sections of other tools' output: those of `pg_test_fsync`, and fio's jobs.
-
+mod pg_test_section {
     use serde::Serialize;
 
-    /// Section of an imported row.
+    /// Section of `pg_test_fsync`'s output that a row comes from; `job` for a row of fio.
     #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize)]
     #[cfg_attr(any(test, feature = "testing"), derive(schemars::JsonSchema))]
     #[serde(rename_all = "kebab-case")]
@@ -79,9 +74,9 @@ mod source_section {
         Sizes,
         /// A flush through another descriptor of the same file.
         OtherDescriptor,
-        /// Without any flush.
+        /// Writes of 8 kB without a flush.
         NotSynced,
-        /// A job of fio.
+        /// A job of fio's job file.
         Job,
     }
 
@@ -101,20 +96,21 @@ mod source_section {
 mod method;
 mod order_statistics;
 mod pg_tests {
-    //! The tests of `pg_test_fsync`, in its order and with its labels
+    //! Tests of `pg_test_fsync` in the tool's order and with the tool's labels
     //! (src/bin/pg_test_fsync/pg_test_fsync.c). [`super::pg_layout`] prints the text around them.
 
     use super::Method;
-    use super::source_section::SourceSection;
+    use super::pg_test_section::SourceSection;
 
     #[derive(Clone, Copy, Debug, PartialEq, Eq)]
     pub enum PgTest {
-        /// This many pages, each in its own write, then the method's flush.
+        /// Number of 8 kB writes per operation, and the method that flushes them.
         Pages(u8, Method),
-        /// 16 kB in this many synchronous writes.
+        /// Number of equal O_SYNC writes that make up 16 kB.
         Sizes(u8),
         WriteFsyncClose,
-        /// Write, close, open, fsync.
+        /// The fsync goes through a descriptor that is opened after the writing descriptor is
+        /// closed.
         WriteCloseFsync,
         NotSynced,
     }
@@ -154,7 +150,7 @@ mod pg_tests {
         pub fn label(self) -> String {
             match self {
                 Pages(_, method) => method
-                    .server_method()
+                    .wal_sync_method()
                     .map_or_else(String::new, |method| method.to_string()),
                 Sizes(1) => " 1 * 16kB open_sync write".to_owned(),
                 Sizes(writes) => {
@@ -166,12 +162,12 @@ mod pg_tests {
             }
         }
 
-        /// Section and label, as the name of a workload row.
-        pub fn name(self) -> String {
+        /// Name of the workload row, such as `one 8 kB write: fdatasync`.
+        pub fn row_name(self) -> String {
             format!("{}: {}", self.section().label(), self.label().trim_start())
         }
 
-        /// Open flags and flush; `None` if the file is reopened for every operation.
+        /// `None` for the two tests that reopen the file in every operation.
         pub fn method(self) -> Option<Method> {
             match self {
                 Pages(_, method) => Some(method),
@@ -181,8 +177,9 @@ mod pg_tests {
             }
         }
 
-        /// The last method test of its section: the tool prints `fsync_writethrough` before it.
-        pub fn is_last_in_section(self) -> bool {
+        /// True for the last method test of a section: `pg_test_fsync` prints `fsync_writethrough`
+        /// before this test.
+        pub fn is_last_method_test(self) -> bool {
             let mut of_section = PG_TESTS
                 .into_iter()
                 .rev()
@@ -211,36 +208,38 @@ mod pg_tests {
 }
 mod import;
 mod samples {
-    //! The raw result of a probe: every sample, by method, write size and round. Nothing is
-    //! aggregated earlier, so that caveats can be found in the raw times. Cells without an error
-    //! have the same rounds: comparisons pair them by index.
+    //! Every sample of a probe, by method, write size and round. Nothing is aggregated, because
+    //! caveats are found in the raw times.
+    //!
+    //! All cells without an error have the same number of rounds: comparisons pair rounds by index.
 
     use super::Method;
     use super::order_statistics::median_of;
 
-    /// Commits with one method and one write size.
+    /// All commits with one method and one write size.
     #[derive(Clone, Debug, PartialEq)]
-    pub struct Cell {
+    pub struct MethodCell {
         pub method: Method,
         /// Log pages per commit, in one write.
         pub pages: u32,
-        /// False for rows that no server uses.
+        /// False for a row that serves comparison only: no server writes its log like this.
         pub as_server: bool,
         /// Microseconds per commit, round by round.
         pub rounds: Vec<Vec<f64>>,
-        /// Flushes counted by the disks during these commits; `None` if they do not count.
+        /// Flushes that the disks counted during these commits; `None` if the disks do not count
+        /// flushes.
         pub flushes: Option<FlushCount>,
         pub error: Option<String>,
     }
 
-    /// Flushes counted around commits, warm-up commits included.
+    /// Flushes that the disks counted, and the commits made meanwhile, warm-up included.
     #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
     pub struct FlushCount {
         pub flushes: u64,
         pub commits: u64,
     }
 
-    impl Cell {
+    impl MethodCell {
         pub fn new(method: Method, pages: u32, as_server: bool) -> Self {
             Self {
                 method,
@@ -262,32 +261,32 @@ mod samples {
     }
 
     #[derive(Clone, Debug, Default, PartialEq)]
-    pub struct Samples {
-        /// One per method and write size, in report order.
-        pub cells: Vec<Cell>,
-        /// Commits at least 10 ms apart, as a server makes them: always with one page, with more on
-        /// request.
-        pub paced: Vec<Cell>,
+    pub struct ProbeSamples {
+        /// Back-to-back commits: one cell per method and write size, in the order of the report.
+        pub cells: Vec<MethodCell>,
+        /// Commits at least 10 ms apart, as on a server. Commits of more than one page are paced
+        /// only on request.
+        pub paced: Vec<MethodCell>,
     }
 
-    impl Samples {
-        /// `None` if it could not be measured.
-        pub fn cell(&self, method: Method, pages: u32) -> Option<&Cell> {
+    impl ProbeSamples {
+        /// Back-to-back commits; `None` if the probe lacks this combination or could not measure
+        /// it.
+        pub fn measured_cell(&self, method: Method, pages: u32) -> Option<&MethodCell> {
             self.cells
                 .iter()
                 .find(|c| c.method == method && c.pages == pages && c.error.is_none())
         }
 
-        /// `None` without paced commits.
-        pub fn paced(&self, method: Method, pages: u32) -> Option<&Cell> {
+        pub fn paced_cell(&self, method: Method, pages: u32) -> Option<&MethodCell> {
             self.paced
                 .iter()
                 .find(|c| c.method == method && c.pages == pages && c.commit_count() > 0)
         }
 
-        /// The reference: the first of the server's methods that was measured. For PostgreSQL this
-        /// is fdatasync, the Linux default; for InnoDB the method in force.
-        pub fn default_method(&self) -> Method {
+        /// The reference of comparisons: the server's first method that was measured. For
+        /// PostgreSQL this is fdatasync, the Linux default; for InnoDB the method in force.
+        pub fn reference_method(&self) -> Method {
             let of_server = || self.cells.iter().filter(|cell| cell.as_server);
             let measured = of_server().find(|cell| cell.error.is_none());
             measured
@@ -295,7 +294,7 @@ mod samples {
                 .map_or(Method::Fdatasync, |cell| cell.method)
         }
 
-        pub fn rounds(&self) -> usize {
+        pub fn complete_round_count(&self) -> usize {
             self.cells
                 .iter()
                 .filter(|c| c.error.is_none())
@@ -305,12 +304,11 @@ mod samples {
         }
     }
 }
-mod shift;
+mod latency_shift;
 mod workload;
-mod log {
-    //! The log that a measurement writes: PostgreSQL's WAL or InnoDB's redo log, its page size, and
-    //! the settings that choose each method. A measurement carries this, so that reading it needs
-    //! no server.
+mod measured_log {
+    //! The log that a measurement writes (PostgreSQL's WAL or InnoDB's redo log) and the settings
+    //! that choose a method. Each measurement includes both, so no server is needed to read it.
 
     use serde::{Deserialize, Serialize};
 
@@ -320,21 +318,21 @@ mod log {
     #[cfg_attr(any(test, feature = "testing"), derive(schemars::JsonSchema))]
     #[serde(rename_all = "kebab-case")]
     pub enum LogKind {
-        /// PostgreSQL's; also used without a server. `wal_sync_method` takes the methods' own
-        /// names.
+        /// PostgreSQL's write-ahead log; also the default without a server. The methods have the
+        /// names that `wal_sync_method` takes.
         #[default]
         Wal,
         Redo,
     }
 
-    /// The log that was written.
+    /// The log that was written, and the settings that choose a method.
     #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
     #[cfg_attr(any(test, feature = "testing"), derive(schemars::JsonSchema))]
     pub struct MeasuredLog {
         pub kind: LogKind,
-        /// Page size in bytes: of a WAL page, or a redo log block.
+        /// Size of a WAL page or a redo log block, in bytes.
         pub page_bytes: u32,
-        /// The redo log's method in force, if known; for the WAL it is a fact.
+        /// The method that the redo log uses now, if known; always absent for the WAL.
         #[serde(skip_serializing_if = "Option::is_none")]
         pub in_force: Option<Method>,
         /// Settings that choose a method of the redo log.
@@ -342,7 +340,7 @@ mod log {
         pub settings: Vec<MethodSetting>,
     }
 
-    /// A setting that chooses a method.
+    /// A method of the redo log, and the setting that chooses it.
     #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
     #[cfg_attr(any(test, feature = "testing"), derive(schemars::JsonSchema))]
     pub struct MethodSetting {
@@ -351,7 +349,7 @@ mod log {
         pub setting: String,
     }
 
-    /// Bytes of a WAL page (XLOG_BLCKSZ).
+    /// PostgreSQL's default for XLOG_BLCKSZ.
     const WAL_PAGE_BYTES: u32 = 8192;
 
     impl Default for MeasuredLog {
@@ -375,33 +373,34 @@ mod log {
             matches!(self.kind, LogKind::Redo)
         }
 
-        /// The page size for display: `8 kB`, `512 B`.
-        pub fn page_size(&self) -> String {
+        /// Display text of the page size, such as `8 kB` or `512 B`.
+        pub fn page_size_text(&self) -> String {
             match self.page_bytes {
                 bytes if bytes.is_multiple_of(1024) => format!("{} kB", bytes / 1024),
                 bytes => format!("{bytes} B"),
             }
         }
 
-        /// Unit of a write, for display: `8 kB pages`.
+        /// Display text, such as `8 kB pages` or `redo log, blocks of 512 B`.
         pub fn write_unit(&self) -> String {
             match self.kind {
-                LogKind::Wal => format!("{} pages", self.page_size()),
-                LogKind::Redo => format!("redo log, blocks of {}", self.page_size()),
+                LogKind::Wal => format!("{} pages", self.page_size_text()),
+                LogKind::Redo => format!("redo log, blocks of {}", self.page_size_text()),
             }
         }
 
-        /// `None` if the method needs no setting of its own.
-        pub fn setting(&self, method: Method) -> Option<&str> {
+        /// `None` if no setting is needed to choose the method.
+        pub fn setting_for_method(&self, method: Method) -> Option<&str> {
             self.settings
                 .iter()
                 .find(|one| one.method == method)
                 .map(|one| one.setting.as_str())
         }
 
-        /// The method for display, with the setting that chooses it.
-        pub fn method_name(&self, method: Method) -> String {
-            match self.setting(method) {
+        /// Display text of the method, followed by the setting that chooses the method, if a
+        /// setting is needed.
+        pub fn method_with_setting(&self, method: Method) -> String {
+            match self.setting_for_method(method) {
                 Some(setting) => format!("{} by {setting}", method.name()),
                 None => method.name().to_owned(),
             }
@@ -430,7 +429,7 @@ mod caveats;
 mod compare;
 mod facts;
 mod measurement;
-mod pg_layout;
+mod pg_test_fsync_layout;
 mod progress;
 mod sentence;
 #[cfg(test)]
@@ -441,19 +440,21 @@ mod table;
 pub use by_commit_size::commit_size_lines;
 pub use caveats::{DiskTraffic, SampleContext, SpeedLimit};
 pub use estimate::{Conclusion, Estimate};
-pub use facts::{WalFlushMethod, insert_facts};
-pub use import::{ImportedRun, import, table as imported_table};
-pub use log::{LogKind, MeasuredLog, MethodSetting};
+pub use facts::{WalFlushMethod, insert_probe_facts};
+pub use import::{ImportedRun, import, run_lines as imported_table};
+pub use latency_shift::{Shift, ShiftDirection, shift_between};
+pub use measured_log::{LogKind, MeasuredLog, MethodSetting};
 pub use measurement::{Caveat, CaveatId, Comparison, Latencies, Measurement, MethodResult};
 pub use method::{Method, OpenMode, SyncCall, WhenMeasured};
 pub(crate) use order_statistics::latency_quantiles;
-pub use order_statistics::{ALPHA, histogram, interval, median_of};
-pub use pg_layout::pg_test_fsync_text;
+pub use order_statistics::{ALPHA, histogram, median_interval, median_of};
+pub use pg_test_fsync_layout::pg_test_fsync_text;
 pub use pg_tests::{PG_TESTS, PgTest};
 pub use progress::{Phase, Progress};
-pub use samples::{Cell, FlushCount, Samples};
-pub use sentence::sentence;
-pub use shift::{Shift, ShiftDirection, shift};
+pub use samples::{FlushCount, MethodCell, ProbeSamples};
+pub use sentence::measurement_sentence;
 pub(crate) use summary::{add_samples, summarise};
 pub use table::{comparison_label, latency_lines, sparkline};
-pub use workload::{Pass, Series, Workload, WorkloadResult, WorkloadRow, lines as workload_lines};
+pub use workload::{
+    RoundSamples, RowSamples, Workload, WorkloadResult, WorkloadRow, workload_lines,
+};

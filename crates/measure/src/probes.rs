@@ -1,15 +1,14 @@
-//! Probes: measurements that write nothing but one scratch directory, and remove it however they
-//! end. Only the [`drill`] leaves a directory. A [`ProbePlan`] states where and how much; [`run`]
-//! does exactly that.
+//! Probes are measurements that write nothing but one scratch directory, which is removed however a
+//! probe ends. Only the [`drill`] leaves a directory.
+//!
+//! A [`ProbePlan`] states where and how much a probe writes; [`run`] carries out the plan.
 //!
 //! The scratch directory never lies in a database's directory, but next to it, where the file
 //! system and the inode flags are the same.
 
-mod directory;
 mod error;
-mod control {
-    //! The end of a probe: requested through [`Control`], or for one of the reasons in [`Stop`].
-
+mod scratch_directory;
+mod cancellation {
     use std::sync::Arc;
     use std::sync::atomic::{AtomicBool, Ordering};
 
@@ -17,11 +16,11 @@ mod control {
 
     /// Handle to cancel a probe; clones share one flag.
     #[derive(Clone, Debug, Default)]
-    pub struct Control {
+    pub struct CancelHandle {
         cancel: Arc<AtomicBool>,
     }
 
-    impl Control {
+    impl CancelHandle {
         /// Ends the probe soon; results so far are kept.
         pub fn cancel(&self) {
             self.cancel.store(true, Ordering::Relaxed);
@@ -32,38 +31,38 @@ mod control {
         }
     }
 
-    impl From<Arc<AtomicBool>> for Control {
-        /// Uses a flag that others set, such as a signal handler.
+    impl From<Arc<AtomicBool>> for CancelHandle {
+        /// Shares a flag that other code sets, such as a signal handler.
         fn from(cancel: Arc<AtomicBool>) -> Self {
             Self { cancel }
         }
     }
 
-    pub(super) enum Stop {
+    pub(super) enum StopReason {
         Cancelled,
         /// The time or write limit is reached.
         BudgetExhausted,
         Failed(ProbeError),
     }
 
-    impl From<ProbeError> for Stop {
+    impl From<ProbeError> for StopReason {
         fn from(error: ProbeError) -> Self {
             Self::Failed(error)
         }
     }
 }
 mod counters;
-mod method {
-    //! The methods by which a server makes its WAL durable, and their open flags: O_DSYNC or O_SYNC
-    //! for the open methods, else fdatasync or fsync (`get_sync_bit` and `issue_xlog_fsync` in
-    //! src/backend/access/transam/xlog.c).
+mod wal_methods {
+    //! The methods by which a PostgreSQL server makes its WAL durable, and their open flags. The
+    //! open methods use O_DSYNC or O_SYNC; the others call fdatasync or fsync after the write
+    //! (`get_sync_bit` and `issue_xlog_fsync` in src/backend/access/transam/xlog.c).
 
     use rustix::fs::OFlags;
 
     use crate::facts::catalog::postgres::WalLevel;
     use crate::measure::{Method, OpenMode};
 
-    /// Settings that decide how a server writes its WAL; an unknown one counts as its default.
+    /// Settings that decide how a server writes its WAL; an unknown setting counts as its default.
     #[derive(Clone, Debug, Default, PartialEq, Eq)]
     pub struct WalSettings {
         pub major: Option<u64>,
@@ -72,10 +71,12 @@ mod method {
         pub debug_io_direct: Option<String>,
     }
 
-    /// The methods of this server as it executes them, its default first; without a server, those
-    /// of PostgreSQL's defaults. Servers up to 15 add O_DIRECT to the open methods if nobody reads
-    /// WAL; `pg_test_fsync` always does, so its figures for them are not the server's.
-    pub fn server_methods(server: &WalSettings) -> Vec<Method> {
+    /// The methods as this server executes them, the default first; without a server, those of
+    /// PostgreSQL's defaults.
+    ///
+    /// Servers up to 15 add O_DIRECT to the open methods if no process reads the WAL.
+    /// `pg_test_fsync` always adds O_DIRECT, so its figures for these methods are not the server's.
+    pub fn postgres_sync_methods(server: &WalSettings) -> Vec<Method> {
         let items = server.debug_io_direct.as_deref().unwrap_or_default();
         let debug_direct = server.major.is_some_and(|v| v >= 16)
             && items.split(',').any(|item| item.trim() == "wal");
@@ -83,7 +84,8 @@ mod method {
             && server.wal_level.is_some_and(WalLevel::is_minimal)
             && server.max_wal_senders == Some(0);
         if debug_direct {
-            // fsync with O_DIRECT has no row: it is fdatasync with O_DIRECT plus a journal commit.
+            // fsync with O_DIRECT has no row: the cost is that of fdatasync with O_DIRECT plus a
+            // journal commit.
             vec![
                 Method::FdatasyncDirect,
                 Method::OpenDatasyncDirect,
@@ -106,7 +108,7 @@ mod method {
         }
     }
 
-    /// The real O_DSYNC: rustix 1.1.6 means O_SYNC by that name
+    /// The kernel's O_DSYNC: in rustix 1.1.6 the flag of this name is O_SYNC
     /// (src/backend/linux_raw/fs/types.rs).
     const O_DSYNC: OFlags = OFlags::from_bits_retain(nix::libc::O_DSYNC.cast_unsigned());
 
@@ -127,7 +129,12 @@ mod method {
     mod tests {
         use super::*;
 
-        fn server(major: u64, wal_level: &str, senders: u64, debug: &str) -> WalSettings {
+        fn sample_wal_settings(
+            major: u64,
+            wal_level: &str,
+            senders: u64,
+            debug: &str,
+        ) -> WalSettings {
             WalSettings {
                 major: Some(major),
                 wal_level: crate::facts::Choice::from_word(wal_level),
@@ -138,15 +145,25 @@ mod method {
 
         #[test]
         fn direct_io_is_the_servers_only_where_it_does_it() {
-            let direct =
-                |s: &WalSettings| server_methods(s).iter().filter(|m| m.is_direct()).count();
+            let direct = |s: &WalSettings| {
+                postgres_sync_methods(s)
+                    .iter()
+                    .filter(|m| m.is_direct())
+                    .count()
+            };
             assert_eq!(direct(&WalSettings::default()), 0);
-            assert_eq!(direct(&server(15, "replica", 10, "")), 0);
-            assert_eq!(direct(&server(15, "minimal", 10, "")), 0);
-            assert_eq!(direct(&server(15, "minimal", 0, "")), 2);
-            assert_eq!(direct(&server(16, "minimal", 0, "")), 0);
-            assert_eq!(direct(&server(16, "replica", 10, "data, wal")), 3);
-            assert_eq!(direct(&server(16, "replica", 10, "wal_init")), 0);
+            assert_eq!(direct(&sample_wal_settings(15, "replica", 10, "")), 0);
+            assert_eq!(direct(&sample_wal_settings(15, "minimal", 10, "")), 0);
+            assert_eq!(direct(&sample_wal_settings(15, "minimal", 0, "")), 2);
+            assert_eq!(direct(&sample_wal_settings(16, "minimal", 0, "")), 0);
+            assert_eq!(
+                direct(&sample_wal_settings(16, "replica", 10, "data, wal")),
+                3
+            );
+            assert_eq!(
+                direct(&sample_wal_settings(16, "replica", 10, "wal_init")),
+                0
+            );
         }
 
         #[test]
@@ -162,7 +179,7 @@ mod method {
                 .unwrap();
                 rustix::fs::fcntl_getfl(&file).unwrap().bits() & OFlags::SYNC.bits()
             };
-            // linux/fcntl.h: O_SYNC is O_DSYNC and a bit more.
+            // O_SYNC is O_DSYNC and one more bit (linux/fcntl.h).
             let [plain, data, all] =
                 [Method::Fdatasync, Method::OpenDatasync, Method::OpenSync].map(flags_in_force);
             assert_eq!(plain, 0);
@@ -173,11 +190,13 @@ mod method {
         }
     }
 }
-mod redo;
+mod redo_log_config;
 mod pace {
-    //! Paced commits. fsync writes the journal only if the modification time changed, once per
-    //! timer tick (fs/ext4/fsync.c, `inode_set_ctime_current`). Back to back, many commits share a
-    //! tick and fsync looks as cheap as fdatasync; a server with 100 commits/s pays in full.
+    //! Commits are paced because fsync writes the journal only if the modification time changed,
+    //! once per timer tick (fs/ext4/fsync.c, `inode_set_ctime_current`).
+    //!
+    //! Back to back, many commits share a tick and fsync looks as cheap as fdatasync. On a server
+    //! with 100 commits/s every fsync writes the journal.
 
     use std::time::Duration;
 
@@ -193,15 +212,19 @@ pub mod wear {
     use crate::facts::{FactSet, Subject};
     use crate::text;
 
-    /// Lowest rating in full drive writes per day, over five years of warranty (JESD218 defines how
-    /// such figures are made).
+    /// Lowest rating on the market, in full drive writes per day over five years of warranty
+    /// (JESD218 defines the method).
     const MIN_WRITES_PER_DAY: f64 = 0.3;
     const WARRANTY_DAYS: f64 = 365.0 * 5.0;
 
-    /// Bytes of the smallest disk that wears by writing, as platters and memory do not. `None` if a
-    /// size is unknown.
+    /// Size of the smallest disk that wears by writing, unlike platters and memory; `None` if a
+    /// size is unknown or no disk wears.
     pub fn smallest_flash_bytes(leaves: &[Subject], facts: &FactSet) -> Option<u64> {
-        let wears = |leaf: &&Subject| facts.value(leaf, &device::MEDIUM).is_none_or(Medium::wears);
+        let wears = |leaf: &&Subject| {
+            facts
+                .value(leaf, &device::MEDIUM)
+                .is_none_or(Medium::wears_out)
+        };
         let sizes = leaves
             .iter()
             .filter(wears)
@@ -213,7 +236,7 @@ pub mod wear {
             .min()
     }
 
-    /// Wear if every byte reached the disk once: `uses 0.023 % of the endurance of an SSD of 8
+    /// Wear if every byte reaches the disk once: `uses 0.023 % of the endurance of an SSD of 8
     /// GiB`.
     pub fn wear_text(bytes: u64, disk_bytes: u64) -> String {
         let percent =
@@ -225,7 +248,7 @@ pub mod wear {
         };
         format!(
             "uses {percent} % of the endurance of an SSD of {}",
-            text::bytes(disk_bytes)
+            text::format_bytes(disk_bytes)
         )
     }
 
@@ -248,8 +271,8 @@ pub mod wear {
 }
 mod request;
 mod schedule {
-    //! Order and number of commits: methods in a new random order every round, so that none always
-    //! follows the same other. Seeded, so that a run can be repeated.
+    //! Order and number of commits. Methods have a new random order in every round, so that none
+    //! always follows the same other. The order is seeded, so that a run can be repeated.
 
     /// SplitMix64 (Steele, Lea and Flood, OOPSLA 2014): small, seeded, and good enough to shuffle.
     #[derive(Clone, Debug)]
@@ -279,7 +302,7 @@ mod schedule {
         }
     }
 
-    /// Commits of one method in a round: as many as fit its share of time and bytes, at least one.
+    /// Commits of one method in a round: as many as fit the share of time and bytes, at least one.
     pub fn commits_per_round(
         commit_us: f64,
         share_us: f64,
@@ -324,24 +347,24 @@ mod schedule {
         }
     }
 }
-mod commit;
+mod commit_writer;
 pub mod drill;
 mod plan;
 mod run;
 mod scratch;
-pub mod watcher;
+pub mod scratch_watcher;
 mod workload;
 
-pub use commit::{PAGE_BYTES, WriteBuffer, Writer};
-pub use control::Control;
-pub use counters::DiskStats;
-pub use error::{ErrorKind, ProbeError, Refusal};
-pub(crate) use method::open_flags;
-pub use plan::{ProbePlan, plan};
+pub use cancellation::CancelHandle;
+pub use commit_writer::{CommitWriter, PAGE_BYTES, WriteBuffer};
+pub use counters::DiskCounterReader;
+pub use error::{ProbeError, ProbeErrorKind, Refusal};
+pub use plan::{ProbePlan, plan_probe};
 pub use request::{ProbeOptions, ProbeRequest};
-pub use run::run;
+pub use run::run_probe;
 pub use schedule::Rng;
-pub(crate) use scratch::set_flags;
+pub(crate) use scratch::set_inherited_inode_flags;
 pub(crate) use scratch_place::enclosing_database;
+pub(crate) use wal_methods::open_flags;
 
 pub use crate::measure::Progress;

@@ -1,42 +1,48 @@
-//! Trials: candidate file systems made, mounted and measured side by side, and what follows from
-//! it; no I/O.
+//! Records and statistics of trials, which measure candidate file systems side by side; no I/O.
 //!
-//! A *cell* is one candidate in one *block*; a block is a random order of all candidates on the
-//! same extent, each newly made. In every block the reference runs twice, under two names, and the
-//! bare extent is measured too.
+//! A *cell* is one candidate in one *block*. A block runs all candidates in random order on the
+//! same extent, each with a new file system.
+//!
+//! In every block the reference runs a second time under another name (the *twin*), and the bare
+//! extent is measured too.
 
 mod interim_analysis {
-    //! The interim analyses of a trial, declared before the first block, and the error of each.
+    //! A trial declares its interim analyses before the first block, so that repeated looks at the
+    //! figures do not raise the error probability.
 
     /// Error probability of a whole trial.
     pub const ALPHA: f64 = 0.05;
 
-    /// Numbers of complete blocks at which a trial is analysed, each about a quarter more than the
-    /// last. The first is the smallest with an interval of this level. Fixed in advance: a trial
-    /// that stops at the first difference finds one by chance sooner or later.
+    /// Numbers of complete blocks at which a trial is analysed, each about a quarter larger than
+    /// the one before. The first is the smallest that gives an interval of this level.
+    ///
+    /// The numbers are fixed in advance: a trial that stops at the first difference finds one by
+    /// chance sooner or later.
     pub const INTERIM_BLOCKS: [usize; 13] = [10, 12, 15, 18, 22, 27, 33, 40, 50, 62, 78, 98, 124];
 
-    /// Error probability of one analysis, or of the end: an equal share each (Bonferroni; Jennison
-    /// and Turnbull, *Group Sequential Methods*, ch. 2). All statements together hold with 95 %.
+    /// Error probability of one analysis, the final one included: equal shares of [`ALPHA`]
+    /// (Bonferroni; Jennison and Turnbull, *Group Sequential Methods*, ch. 2). All statements of a
+    /// trial together hold with 95 % confidence.
     pub const ALPHA_PER_ANALYSIS: f64 = ALPHA / (INTERIM_BLOCKS.len() + 1) as f64;
 
     /// Most blocks of a trial.
     pub const LAST_BLOCK: usize = 124;
 
-    /// How a trial ended: this decides whether its last blocks count.
+    /// The ending decides whether blocks after the last interim analysis count.
     #[derive(Clone, Copy, Debug, PartialEq, Eq, serde::Serialize, serde::Deserialize)]
     #[serde(rename_all = "kebab-case")]
     pub enum Ending {
         Running,
         Settled,
-        /// Time is up. The limit was declared before, so the end is an analysis of its own.
+        /// The time limit was reached. The limit is declared in advance, so the end is a further
+        /// analysis.
         Budget,
-        /// Stopped by the user, perhaps because of the figures: only the last interim analysis
-        /// counts.
+        /// The user may have stopped the trial because of the figures, so only interim analyses
+        /// count.
         Stopped,
     }
 
-    /// The numbers of blocks to analyse, in order, with this many complete.
+    /// Numbers of blocks to analyse, in ascending order, when `blocks` are complete.
     pub fn interim_blocks(blocks: usize, ending: Ending) -> Vec<usize> {
         let mut looks: Vec<usize> = INTERIM_BLOCKS
             .into_iter()
@@ -77,78 +83,84 @@ mod flush_audit;
 mod load;
 mod record;
 mod signed_ranks;
-mod certificate {
-    //! What loop file figures are worth: the host's file system is measured next to the loop
-    //! device, block by block. A flush of a loop device is an fsync of its file, so the host's
-    //! journal is in every sample and draws all ratios towards 1.
+mod loop_fidelity {
+    //! Estimates how far figures on a loop file apply to the disk, from the host's file system
+    //! measured in every block.
+    //!
+    //! A flush of a loop device is an fsync of its file. The host's journal is therefore part of
+    //! every sample and draws all ratios towards 1.
 
-    use super::comparison::interval;
+    use super::comparison::log_ratio_interval;
     use super::interim_analysis::LAST_BLOCK;
     use super::record::{CellTarget, ExtentKind, TrialRecord};
 
-    /// Ratio to the host's own latency from which figures are only an indication.
+    /// Ratio of the loop device's latency to that of the host's file, above which figures are only
+    /// an indication.
     const MAX_LATENCY_RATIO: f64 = 1.3;
 
-    /// Certificate of a loop file; times are multiples of the file's latency.
+    /// Reliability of figures on a loop file. Each number is the latency of the loop device as a
+    /// multiple of the latency of the file.
     #[derive(Clone, Copy, Debug, PartialEq)]
-    pub enum Certificate {
-        /// Not needed: nothing lies between the file systems and the disk.
+    pub enum LoopFidelity {
+        /// Nothing lies between the file systems and the disk.
         NotNeeded,
         Unknown,
-        /// As fast as the file: the whole interval is within a third.
+        /// The loop device is as fast as the file: the whole interval is within a factor of 1.3.
         Faithful,
-        /// Too much scatter: from the low to the high multiple.
+        /// The figures scatter too much; the numbers are the ends of the interval.
         Unsettled(f64, f64),
-        /// Slower or faster: the order holds, but ratios are nearer to 1 than on the disk.
+        /// The loop device is slower or faster than the file: the order holds, but ratios are
+        /// nearer to 1 than on the disk.
         OrderOnly(f64),
-        /// Much slower or faster: figures are only an indication.
+        /// The loop device is slower or faster by a factor above 1.3: figures are only an
+        /// indication.
         Indicative(f64),
     }
 
     impl TrialRecord {
-        pub fn certificate(&self) -> Certificate {
+        pub fn loop_fidelity(&self) -> LoopFidelity {
             match self.extent {
-                ExtentKind::Loop => self.loop_certificate(),
-                ExtentKind::Disk => Certificate::NotNeeded,
+                ExtentKind::Loop => self.estimate_loop_fidelity(),
+                ExtentKind::Disk => LoopFidelity::NotNeeded,
             }
         }
 
-        fn loop_certificate(&self) -> Certificate {
+        fn estimate_loop_fidelity(&self) -> LoopFidelity {
             let (floor, host) = (
-                self.samples(CellTarget::Floor, 0),
-                self.samples(CellTarget::Host, 0),
+                self.samples_by_block(CellTarget::Floor, 0),
+                self.samples_by_block(CellTarget::Host, 0),
             );
             let pairs = floor
                 .into_iter()
                 .zip(host)
                 .filter_map(|(floor, host)| floor.zip(host));
             let ratios: Vec<f64> = pairs
-                .map(|(floor, host)| (host.rate() / floor.rate()).ln())
+                .map(|(floor, host)| (host.commits_per_second() / floor.commits_per_second()).ln())
                 .filter(|ratio| ratio.is_finite())
                 .take(LAST_BLOCK)
                 .collect();
             let most = MAX_LATENCY_RATIO.ln();
-            match interval(&ratios) {
-                None => Certificate::Unknown,
+            match log_ratio_interval(&ratios) {
+                None => LoopFidelity::Unknown,
                 Some(found) if found.value.abs() > most => {
-                    Certificate::Indicative(found.value.exp())
+                    LoopFidelity::Indicative(found.value.exp())
                 }
                 Some(found) if found.low > 0.0 || found.high < 0.0 => {
-                    Certificate::OrderOnly(found.value.exp())
+                    LoopFidelity::OrderOnly(found.value.exp())
                 }
-                Some(found) if found.low >= -most && found.high <= most => Certificate::Faithful,
-                Some(found) => Certificate::Unsettled(found.low.exp(), found.high.exp()),
+                Some(found) if found.low >= -most && found.high <= most => LoopFidelity::Faithful,
+                Some(found) => LoopFidelity::Unsettled(found.low.exp(), found.high.exp()),
             }
         }
 
-        /// Speed of the bare extent in its best tenth of blocks, as a multiple of that in its
-        /// worst; `None` without blocks.
-        pub fn floor_spread(&self) -> Option<f64> {
+        /// Rate on the bare extent in the best tenth of blocks, divided by the rate in the worst
+        /// tenth; `None` without blocks.
+        pub fn bare_extent_spread(&self) -> Option<f64> {
             let mut rates: Vec<f64> = self
-                .samples(CellTarget::Floor, 0)
+                .samples_by_block(CellTarget::Floor, 0)
                 .into_iter()
                 .flatten()
-                .map(|sample| sample.rate())
+                .map(|sample| sample.commits_per_second())
                 .collect();
             rates.sort_by(f64::total_cmp);
             let tenth = rates.len() / 10;
@@ -161,11 +173,11 @@ mod certificate {
     mod tests {
         use super::*;
         use crate::trial::Candidate;
-        use crate::trial::sample::{record, with_floor_rate};
+        use crate::trial::fixtures::{sample_record, with_floor_rate};
 
         fn record_with_floor(times: impl Fn(usize) -> f64) -> TrialRecord {
             with_floor_rate(
-                record(
+                sample_record(
                     &[
                         (Candidate::Ext4, 4_000.0, None),
                         (Candidate::Xfs, 4_000.0, None),
@@ -179,46 +191,44 @@ mod certificate {
         #[test]
         fn figures_are_certified_only_where_the_blocks_show_it() {
             assert_eq!(
-                record_with_floor(|_| 1.0).certificate(),
-                Certificate::Faithful
+                record_with_floor(|_| 1.0).loop_fidelity(),
+                LoopFidelity::Faithful
             );
             assert!(
-                matches!(record_with_floor(|_| 0.9).certificate(), Certificate::OrderOnly(times) if times > 1.05)
+                matches!(record_with_floor(|_| 0.9).loop_fidelity(), LoopFidelity::OrderOnly(times) if times > 1.05)
             );
             assert!(
-                matches!(record_with_floor(|_| 0.5).certificate(), Certificate::Indicative(times) if times > 1.9)
+                matches!(record_with_floor(|_| 0.5).loop_fidelity(), LoopFidelity::Indicative(times) if times > 1.9)
             );
             let scattered = record_with_floor(|nth| if nth % 2 == 0 { 0.5 } else { 2.0 });
             assert!(
-                matches!(scattered.certificate(), Certificate::Unsettled(low, high) if low < 0.8 && high > 1.3)
+                matches!(scattered.loop_fidelity(), LoopFidelity::Unsettled(low, high) if low < 0.8 && high > 1.3)
             );
         }
     }
 }
-mod methods;
-mod result {
-    //! Results of each load, and when a trial may stop.
-
+mod method_comparison;
+mod load_result {
     use super::comparison::{PairwiseComparison, TrialOutcome};
     use super::interim_analysis::{Ending, LAST_BLOCK};
     use super::load::TrialLoad;
     use super::record::TrialRecord;
 
-    /// Longest time in seconds that is announced: beyond it the disk is too unsteady for a trial.
+    /// Longest remaining time that is announced, in seconds; a disk that needs longer is too
+    /// unsteady for a trial.
     pub const MAX_WAIT_SECONDS: f64 = 86_400.0;
 
-    /// Result of one load.
     #[derive(Clone, Debug)]
     pub struct LoadResult {
         pub index: usize,
         pub load: TrialLoad,
-        /// Ranked candidates, by number in the record; the comparison counts in this order.
+        /// Numbers of the ranked candidates in the record, in the order that `comparison` uses.
         pub ranked: Vec<usize>,
         pub comparison: PairwiseComparison,
     }
 
     impl LoadResult {
-        /// Numbers in the record of these places in the ranking.
+        /// Converts places in `ranked` to numbers in the record.
         pub fn candidate_indices(&self, places: &[usize]) -> Vec<usize> {
             places
                 .iter()
@@ -228,15 +238,14 @@ mod result {
     }
 
     impl TrialRecord {
-        /// Results of all loads, in order; empty if the reference is not ranked, or nothing else
-        /// is.
-        pub fn results(&self) -> Vec<LoadResult> {
+        /// Empty unless the reference and at least one other candidate are ranked.
+        pub fn load_results(&self) -> Vec<LoadResult> {
             let ranked = self.ranked_candidates();
             if ranked.first() != Some(&0) || ranked.len() < 2 {
                 return Vec::new();
             }
             let of = |(at, load): (usize, &TrialLoad)| {
-                let contest = PairwiseComparison::from_figures(
+                let comparison = PairwiseComparison::from_figures(
                     &self.paired_figures(&ranked, at),
                     self.ending,
                 );
@@ -244,15 +253,16 @@ mod result {
                     index: at,
                     load: *load,
                     ranked: ranked.clone(),
-                    comparison: contest,
+                    comparison,
                 }
             };
             self.loads.iter().enumerate().map(of).collect()
         }
 
-        /// True if further blocks cannot change a deciding load, or none may follow.
+        /// True if further blocks cannot change the result of a deciding load, or if the trial has
+        /// its last block.
         pub fn is_settled(&self) -> bool {
-            let results = self.results();
+            let results = self.load_results();
             let open = |result: &LoadResult| {
                 result.load.is_deciding() && result.comparison.outcome().is_undecided()
             };
@@ -263,15 +273,17 @@ mod result {
                         .iter()
                         .any(|found| found.comparison.outcome().is_undecided())
             };
-            // More blocks would not help: a candidate that failed once stays unranked.
+            // A trial with too few ranked candidates is settled too, because a candidate that
+            // failed once stays unranked.
             self.blocks.len() >= LAST_BLOCK
                 || !self.blocks.is_empty() && !results.iter().any(open) && !by_method()
         }
 
-        /// Estimated seconds until it is settled; `None` without figures, or once settled.
+        /// Estimated seconds until the trial is settled; `None` without an estimate, or once the
+        /// trial is settled.
         pub fn seconds_needed(&self) -> Option<f64> {
             let deciding = self
-                .results()
+                .load_results()
                 .into_iter()
                 .filter(|result| result.load.is_deciding());
             let blocks = deciding
@@ -282,10 +294,10 @@ mod result {
             Some(blocks.saturating_sub(done) as f64 * each)
         }
 
-        /// The only possible best candidate of every deciding load, if there is one.
+        /// The candidate that alone may be best under every deciding load, if there is one.
         pub fn winner(&self) -> Option<usize> {
             let deciding = self
-                .results()
+                .load_results()
                 .into_iter()
                 .filter(|result| result.load.is_deciding());
             let winners: Vec<Option<usize>> = deciding
@@ -306,7 +318,7 @@ mod result {
                 .then_some(first)
         }
 
-        /// Sets how it ended, which decides whether the last blocks count.
+        /// `seconds` is the duration of the trial.
         pub fn set_ending(&mut self, ending: Ending, seconds: f64) {
             self.ending = ending;
             self.seconds = seconds;
@@ -314,20 +326,17 @@ mod result {
     }
 }
 mod answer;
-mod forest;
+mod forest_plot;
 mod view;
 mod render {
-    //! The view of a trial as text for a terminal and as Markdown.
-
     use super::view::{LoadTable, NOT_RANKED, TableCell, TrialView};
-    use crate::text::page::TextBuilder;
+    use crate::text::text_builder::TextBuilder;
     use crate::text::wrap::display_width;
 
-    /// Columns before a table.
     const INDENT: usize = 2;
 
     impl TrialView {
-        /// Text for a terminal, without the tables of loads that decide nothing.
+        /// Renders text for a terminal; a load that does not decide has a sentence but no table.
         pub fn text(&self) -> String {
             let mut lines = self.header.clone();
             for part in self.loads.iter().filter(|part| part.is_deciding) {
@@ -338,7 +347,7 @@ mod render {
                 ]);
                 lines.extend(table_lines(part));
             }
-            let others = other_load_lines(&self.loads);
+            let others = nondeciding_load_lines(&self.loads);
             if !others.is_empty() {
                 lines.push(String::new());
                 lines.extend(others);
@@ -388,9 +397,9 @@ mod render {
         }
     }
 
-    /// One line per sentence of the loads that decide nothing; loads with the same sentence share
-    /// it.
-    fn other_load_lines(loads: &[LoadTable]) -> Vec<String> {
+    /// Loads that do not decide have one line per sentence; loads with equal sentences share a
+    /// line.
+    fn nondeciding_load_lines(loads: &[LoadTable]) -> Vec<String> {
         let mut found: Vec<(&str, Vec<&str>)> = Vec::new();
         for part in loads.iter().filter(|part| !part.is_deciding) {
             match found
@@ -462,38 +471,39 @@ mod render {
 
 pub use answer::TrialAnswer;
 pub use candidate::{Candidate, trial_mkfs_options, trial_mount_options};
-pub use certificate::Certificate;
 #[cfg(any(test, feature = "testing"))]
 pub use comparison::PairOutcome;
-pub use comparison::{Cuts, EQUIVALENCE_MARGIN, PairedFigures, PairwiseComparison, TrialOutcome};
-pub use forest::{ForestPlace, ForestRow};
+pub use comparison::{
+    EQUIVALENCE_MARGIN, PairedFigures, PairwiseComparison, RankCuts, TrialOutcome,
+};
+pub use forest_plot::{CandidateStanding, ForestPlotRow};
 pub use interim_analysis::{Ending, INTERIM_BLOCKS};
 pub(crate) use load::SEGMENT_BYTES;
-pub use load::{CommitShape, Preset, TrialLoad};
+pub use load::{CommitShape, LoadPreset, TrialLoad};
+pub use load_result::{LoadResult, MAX_WAIT_SECONDS};
+pub use loop_fidelity::LoopFidelity;
 pub use record::{
     CandidateRecord, CellTarget, ExtentKind, FORMAT_VERSION, Sample, TrialBlock, TrialCell,
     TrialRecord,
 };
-pub use result::{LoadResult, MAX_WAIT_SECONDS};
-pub use signed_ranks::Interval;
-pub use view::{LoadTable, NOT_RANKED, TableCell, percent_interval, summary, trial_view};
+pub use signed_ranks::LogRatioInterval;
+pub use view::{LoadTable, NOT_RANKED, TableCell, percent_interval, summary_text, trial_view};
 
 #[cfg(any(test, feature = "testing"))]
-pub mod sample {
+pub mod fixtures {
     //! Records of trials for tests.
 
     #![allow(clippy::indexing_slicing, reason = "for tests")]
 
     use super::candidate::Candidate;
     use super::interim_analysis::Ending;
-    use super::load::{Preset, TrialLoad};
+    use super::load::{LoadPreset, TrialLoad};
     use super::record::{
         CandidateRecord, CellTarget, ExtentKind, FORMAT_VERSION, Sample, TrialBlock, TrialCell,
         TrialRecord,
     };
 
-    /// A cell's figures at this rate.
-    pub fn sample(rate: f64, flushes: Option<u64>) -> Sample {
+    pub fn sample_at_rate(rate: f64, flushes: Option<u64>) -> Sample {
         let latency = 1e6 / rate;
         Sample {
             commits: 1_000,
@@ -506,10 +516,13 @@ pub mod sample {
         }
     }
 
-    /// Blocks in which the candidates run at these rates, with a small deviation in a fixed
+    /// Each candidate comes with its rate and flushes; rates deviate by up to 2 % in a fixed
     /// pattern.
-    pub fn record(candidates: &[(Candidate, f64, Option<u64>)], blocks: usize) -> TrialRecord {
-        let loads = vec![TrialLoad::preset_loads(Preset::Commits, &[1])[0]];
+    pub fn sample_record(
+        candidates: &[(Candidate, f64, Option<u64>)],
+        blocks: usize,
+    ) -> TrialRecord {
+        let loads = vec![TrialLoad::preset_loads(LoadPreset::Commits, &[1])[0]];
         let off = |block: usize, runner: usize| {
             1.0 + 0.01 * (((block * 7 + runner * 3) % 5) as f64 - 2.0)
         };
@@ -525,15 +538,21 @@ pub mod sample {
                 .map(|(at, (_, rate, flushes))| {
                     cell(
                         CellTarget::Candidate(at),
-                        sample(rate * off(block, at), *flushes),
+                        sample_at_rate(rate * off(block, at), *flushes),
                     )
                 });
             let twin = cell(
                 CellTarget::Twin,
-                sample(candidates[0].1 * off(block, 9), Some(1_000)),
+                sample_at_rate(candidates[0].1 * off(block, 9), Some(1_000)),
             );
-            let floor = cell(CellTarget::Floor, sample(6_000.0 * off(block, 2), None));
-            let host = cell(CellTarget::Host, sample(6_000.0 * off(block, 4), None));
+            let floor = cell(
+                CellTarget::Floor,
+                sample_at_rate(6_000.0 * off(block, 2), None),
+            );
+            let host = cell(
+                CellTarget::Host,
+                sample_at_rate(6_000.0 * off(block, 4), None),
+            );
             TrialBlock {
                 cells: own.chain([twin, floor, host]).collect(),
                 written: 1 << 20,
@@ -566,7 +585,7 @@ pub mod sample {
         }
     }
 
-    /// The record with the bare extent at `times(block)` times its rate.
+    /// Multiplies the rate of the bare extent in block `n` by `times(n)`.
     pub fn with_floor_rate(mut record: TrialRecord, times: impl Fn(usize) -> f64) -> TrialRecord {
         for (nth, block) in record.blocks.iter_mut().enumerate() {
             for cell in block

@@ -1,29 +1,30 @@
-//! Names and values of a machine, escaped for another reader: a shell, systemd, udev, fstab, a
-//! server's file, a comment.
+//! Names and values of a machine, quoted or escaped for a shell, udev, fstab, a MySQL option file
+//! or a comment.
 //!
-//! A command line for a person is a [`Command`], in which only literal text of the source is
-//! unquoted. Input is text as facts show it, output the name that it stands for. A name that cannot
-//! be displayed is refused, because nobody could see what they paste.
+//! Input is display-safe text of facts; output stands for the original name. A name that cannot be
+//! displayed is refused, because nobody could see what they paste. Command lines for people are of
+//! type [`Command`], in which only literal text of the source code stays unquoted.
 
 pub mod comment {
-    //! Comments of shell scripts, configuration files and rules: from a `#` to the end of the line.
+    //! Comments from a `#` to the end of the line, in shell scripts, configuration files and rules.
     //!
-    //! The text stays on its line. Facts are display-safe already; this is a second safeguard.
+    //! Facts are display-safe already; escaping here is a second safeguard against text that ends
+    //! its comment.
 
     use crate::text::is_display_unsafe;
 
-    /// A text that may follow a `#`: on one line, and without characters that change a terminal's
-    /// display.
-    pub fn escape_line(text: &str) -> String {
+    /// Makes text safe after a `#`: line ends, and characters that change a terminal's display,
+    /// become `?`.
+    pub fn escape_comment_line(text: &str) -> String {
         text.chars()
             .map(|c| if is_display_unsafe(c) { '?' } else { c })
             .collect()
     }
 
-    /// Lines as comments, each on one line whatever it contains.
-    pub fn lines<S: AsRef<str>>(lines: impl IntoIterator<Item = S>) -> String {
+    /// Formats each item as one comment line, even an item that contains line ends.
+    pub fn comment_lines<S: AsRef<str>>(lines: impl IntoIterator<Item = S>) -> String {
         let one = |line: S| {
-            format!("# {}", escape_line(line.as_ref()))
+            format!("# {}", escape_comment_line(line.as_ref()))
                 .trim_end()
                 .to_owned()
                 + "\n"
@@ -40,8 +41,8 @@ pub mod comment {
         proptest! {
             #[test]
             fn a_comment_stays_one(told in prop::collection::vec(prop_oneof![any::<String>(), "[\n\r\u{85}\u{2028}a #\\\\]{0,6}"], 0..4)) {
-                let text = lines(&told);
-                // Every character that a reader may take for the end of a line.
+                let text = comment_lines(&told);
+                // Every character that some program reads as the end of a line.
                 let ends = |c: char| matches!(c, '\n' | '\r' | '\u{b}' | '\u{c}' | '\u{85}' | '\u{2028}' | '\u{2029}');
                 let shown: Vec<&str> = text.split_terminator(ends).collect();
                 prop_assert_eq!(shown.len(), told.len());
@@ -53,16 +54,16 @@ pub mod comment {
 pub mod fstab {
     //! Fields of /etc/fstab.
     //!
-    //! Characters that would end a field or a line, or garble its display, are written as octal
-    //! escapes (fstab(5)). All of them are decoded by libmount, so a field can hold anything except
-    //! an empty text.
+    //! Characters that would end a field or a line, or garble the display, are written as octal
+    //! escapes (fstab(5)). libmount decodes every such escape, so a field can hold any bytes except
+    //! an empty string.
 
     use std::fmt::Write as _;
 
     use crate::text::is_display_unsafe;
 
-    /// Bytes as a field. `None` for an empty field, which no line can hold.
-    pub fn field(raw: &[u8]) -> Option<String> {
+    /// Encodes bytes as a field; `None` for empty input, because fstab has no empty fields.
+    pub fn encode_fstab_field(raw: &[u8]) -> Option<String> {
         if raw.is_empty() {
             return None;
         }
@@ -87,9 +88,9 @@ pub mod fstab {
         Some(out)
     }
 
-    /// Bytes of a field, of fstab or of a mount table: a backslash and three octal digits stand for
-    /// a byte. Anything else stays.
-    pub fn unescape(mut word: &[u8]) -> Vec<u8> {
+    /// Decodes a field of fstab or of a mount table: a backslash and three octal digits stand for
+    /// one byte. All other bytes stay.
+    pub fn decode_fstab_field(mut word: &[u8]) -> Vec<u8> {
         let mut out = Vec::with_capacity(word.len());
         while let [first, rest @ ..] = word {
             if let [
@@ -117,52 +118,51 @@ pub mod fstab {
         use super::*;
 
         proptest! {
-            /// libmount decodes any three octal digits after a backslash (util-linux,
-            /// lib/mangle.c), as our own reader does.
+            /// Like [`decode_field`], libmount decodes any three octal digits after a backslash
+            /// (util-linux, lib/mangle.c).
             #[test]
             fn a_field_is_read_back_as_it_was(
                 raw in prop_oneof![any::<Vec<u8>>(), "[ \t\n\\\\#0-7a-é\u{2028}]{1,8}".prop_map(String::into_bytes)],
             ) {
-                let field = field(&raw);
+                let field = encode_fstab_field(&raw);
                 prop_assert_eq!(field.is_none(), raw.is_empty());
                 let field = field.unwrap_or_default();
                 prop_assert!(!field.starts_with('#'));
                 prop_assert!(!field.contains(|c: char| c.is_whitespace() || is_display_unsafe(c)), "{}", field);
-                prop_assert_eq!(unescape(field.as_bytes()), raw);
+                prop_assert_eq!(decode_fstab_field(field.as_bytes()), raw);
             }
         }
     }
 }
 pub mod mysql {
-    //! Values for MySQL and MariaDB: in their option files, and in a statement.
+    //! Values of MySQL and MariaDB settings, in option files and in `SET` statements.
     //!
-    //! A value of an option file may stand in double quotes, where a backslash begins an escape and
-    //! a `#` no comment (my_default.c, `search_default_file_with_ext` and `find_end_comment`). In a
-    //! statement a word stands in quotes, because ON, DEFAULT and the like have meanings of their
-    //! own.
+    //! Double quotes in an option file keep a `#` from starting a comment; a backslash inside them
+    //! starts an escape (my_default.c, `search_default_file_with_ext` and `find_end_comment`). In a
+    //! statement a word is quoted, because bare ON and DEFAULT are keywords of SQL.
 
     use super::comment;
 
-    /// A value after `name = ` in an option file.
-    pub fn option_value(value: &str) -> String {
-        let value = comment::escape_line(value);
+    /// Formats a value that follows `name = ` in an option file.
+    pub fn mysql_option_value(value: &str) -> String {
+        let value = comment::escape_comment_line(value);
         if !value.is_empty() && value.chars().all(is_plain) {
             return value;
         }
         format!("\"{}\"", value.replace('\\', "\\\\").replace('"', "\\\""))
     }
 
-    /// A value of `SET`; `None` for what no setting of a server holds. A number may have a unit of
-    /// powers of 1024, which a statement does not take.
-    pub fn literal(value: &str) -> Option<String> {
-        if let Some(number) = parse_size(value) {
+    /// Formats a value for `SET`; `None` for text that is neither a number nor a plain word. The
+    /// suffixes K, M, G and T are multiplied out, because a statement does not accept them.
+    pub fn mysql_statement_literal(value: &str) -> Option<String> {
+        if let Some(number) = parse_mysql_size(value) {
             return Some(number.to_string());
         }
         (value.starts_with(|c: char| c.is_ascii_alphabetic()) && value.chars().all(is_plain))
             .then(|| format!("'{value}'"))
     }
 
-    fn parse_size(value: &str) -> Option<u64> {
+    fn parse_mysql_size(value: &str) -> Option<u64> {
         let digits = value.trim_end_matches(|c: char| c.is_ascii_alphabetic());
         let shift = match value.strip_prefix(digits)? {
             "" => 0,
@@ -194,7 +194,7 @@ pub mod mysql {
                 ("it's \"\\n\"", "\"it's \\\"\\\\n\\\"\""),
                 ("1\n[client]", "\"1?[client]\""),
             ] {
-                assert_eq!(option_value(value), written, "{value:?}");
+                assert_eq!(mysql_option_value(value), written, "{value:?}");
             }
         }
 
@@ -210,28 +210,33 @@ pub mod mysql {
                 ("'", None),
                 ("99999999T", None),
             ] {
-                assert_eq!(literal(value), written.map(str::to_owned), "{value}");
+                assert_eq!(
+                    mysql_statement_literal(value),
+                    written.map(str::to_owned),
+                    "{value}"
+                );
             }
         }
     }
 }
 pub mod shell {
-    //! Words of a POSIX shell.
+    //! Quoting of words for a POSIX shell.
     //!
-    //! Quotes are used only where they are needed, since most names are plain and stay readable.
-    //! The meaning of a word for its program, such as an option, is left to [`super::Command`].
+    //! Quotes are added only where needed, so that plain names stay readable. A leading dash is not
+    //! checked here, but in [`super::Command`].
 
-    use super::decoded_name;
+    use super::decode_display_safe_name;
     use crate::text::{display_safe, is_display_unsafe};
 
-    /// A name as facts show it, as one word. `None` for a name that cannot be displayed, because it
-    /// cannot be pasted either.
-    pub fn quote_name(shown: &str) -> Option<String> {
-        quote(&decoded_name(shown)?)
+    /// Quotes the name behind a display-safe text as one word. `None` for a name that cannot be
+    /// displayed, because nobody can paste such a name.
+    pub fn quote_shell_name(shown: &str) -> Option<String> {
+        quote_shell_word(&decode_display_safe_name(shown)?)
     }
 
-    /// A literal text as one word. `None` for control characters and the like.
-    pub fn quote(text: &str) -> Option<String> {
+    /// Quotes literal text as one word; `None` if the text contains control or invisible
+    /// characters.
+    pub fn quote_shell_word(text: &str) -> Option<String> {
         if text.contains(is_display_unsafe) {
             return None;
         }
@@ -239,20 +244,20 @@ pub mod shell {
         if !text.is_empty() && text.chars().all(plain) {
             return Some(text.to_owned());
         }
-        // Between double quotes a shell reads a text with single quotes plainly, if nothing of its
-        // own is in it.
+        // Double quotes keep a name with single quotes readable, but a shell expands `$`,
+        // backquotes, backslashes and `!` inside double quotes.
         if text.contains('\'') && !text.contains(['"', '$', '`', '\\', '!']) {
             return Some(format!("\"{text}\""));
         }
         Some(format!("'{}'", text.replace('\'', "'\\''")))
     }
 
-    /// A program with its arguments as it was run, to be read and run again. An argument that
-    /// cannot be pasted is written as displayed, quoted: another name, and harmless.
+    /// Formats a program and its arguments, for people to read and to run again. An argument that
+    /// cannot be pasted is replaced by its quoted display form: another name, but harmless.
     pub fn command_line(program: &str, arguments: &[&str]) -> String {
         let shown = |word: &str| {
-            quote(word)
-                .or_else(|| quote(&display_safe(word.as_bytes())))
+            quote_shell_word(word)
+                .or_else(|| quote_shell_word(&display_safe(word.as_bytes())))
                 .unwrap_or_default()
         };
         let words = std::iter::once(&program).chain(arguments);
@@ -268,7 +273,7 @@ pub mod shell {
         use super::*;
         use crate::deadline::CommandInTime as _;
 
-        /// The words that a shell reads, each ended by a NUL.
+        /// The words that /bin/sh parses, each terminated by a NUL.
         fn shell_parse(words: &[String]) -> Vec<u8> {
             let script = format!("printf '%s\\0' {}", words.join(" "));
             let shell = Command::new("/bin/sh")
@@ -292,7 +297,7 @@ pub mod shell {
             ) {
                 let shown = names.iter().map(|name| display_safe(name.as_bytes()));
                 let (words, read_as): (Vec<String>, Vec<&String>) =
-                    shown.zip(&names).filter_map(|(shown, name)| Some((quote_name(&shown)?, name))).unzip();
+                    shown.zip(&names).filter_map(|(shown, name)| Some((quote_shell_name(&shown)?, name))).unzip();
                 if words.is_empty() {
                     return Ok(());
                 }
@@ -303,21 +308,21 @@ pub mod shell {
             #[test]
             fn what_cannot_be_shown_is_no_word(name: Vec<u8>) {
                 let fit = std::str::from_utf8(&name).is_ok_and(|name| !name.contains(is_display_unsafe));
-                prop_assert_eq!(quote_name(&display_safe(&name)).is_some(), fit);
+                prop_assert_eq!(quote_shell_name(&display_safe(&name)).is_some(), fit);
             }
         }
 
         #[test]
         fn plain_names_stay_as_they_are() {
-            assert_eq!(quote_name("/srv/data").as_deref(), Some("/srv/data"));
-            assert_eq!(quote_name("/a b'c").as_deref(), Some("\"/a b'c\""));
-            assert_eq!(quote_name("/a$'c").as_deref(), Some("'/a$'\\''c'"));
+            assert_eq!(quote_shell_name("/srv/data").as_deref(), Some("/srv/data"));
+            assert_eq!(quote_shell_name("/a b'c").as_deref(), Some("\"/a b'c\""));
+            assert_eq!(quote_shell_name("/a$'c").as_deref(), Some("'/a$'\\''c'"));
             assert_eq!(
-                quote_name("/a\\\\b").as_deref(),
+                quote_shell_name("/a\\\\b").as_deref(),
                 Some("'/a\\b'"),
                 "a backslash in the name itself"
             );
-            assert_eq!(quote_name(""), Some("''".to_owned()));
+            assert_eq!(quote_shell_name(""), Some("''".to_owned()));
             assert_eq!(
                 command_line("ls", &["-d", "/a b", "/\x1b$(id)"]),
                 "ls -d '/a b' '/\\x1b$(id)'"
@@ -329,7 +334,7 @@ pub mod shell {
                 "/a\\u{202e}",
                 "/a\u{202e}",
             ] {
-                assert_eq!(quote_name(shown), None, "{shown}");
+                assert_eq!(quote_shell_name(shown), None, "{shown}");
             }
         }
     }
@@ -338,13 +343,13 @@ mod command;
 pub mod udev {
     //! Values in udev rules.
     //!
-    //! In a match udev reads `*?[|` as a pattern, and `$` and `%` as substitutions, without an
-    //! escape in all its versions (udev(7)). Only plain text is therefore written, and everything
-    //! else is refused.
+    //! In a match udev interprets `*?[|` as a pattern, and `$` and `%` as substitutions. Some
+    //! versions of udev cannot escape these characters (udev(7)), so only plain text is accepted as
+    //! a value.
 
-    /// A value with its quotes, for a comparison or an assignment; `None` unless it is plain:
-    /// letters, digits, `_-.:` and blanks, and no blank at an end.
-    pub fn value(shown: &str) -> Option<String> {
+    /// Quotes a value for a match or an assignment. `None` unless the value consists of ASCII
+    /// letters, digits, `_-.:` and blanks, without a blank at either end.
+    pub fn quote_udev_value(shown: &str) -> Option<String> {
         let plain = |c: char| c.is_ascii_alphanumeric() || " _-.:".contains(c);
         let good = !shown.is_empty() && shown.trim() == shown && shown.chars().all(plain);
         good.then(|| format!("\"{shown}\""))
@@ -357,9 +362,9 @@ pub mod udev {
         use super::*;
         use crate::text::display_safe;
 
-        /// A value as udev reads it (udev-rules.c, parse_line): up to the next quote, with `\`
-        /// before a literal character; `None` for more than text.
-        fn udev_value(quoted: &str) -> Option<&str> {
+        /// Parses a quoted value like udev (udev-rules.c, parse_line); `None` if udev would find a
+        /// pattern, a substitution or an escape.
+        fn parse_udev_value(quoted: &str) -> Option<&str> {
             let inner = quoted.strip_prefix('"')?.strip_suffix('"')?;
             (!inner.contains(['"', '\\', '*', '?', '[', '|', '$', '%', '{', '}', '\n']))
                 .then_some(inner)
@@ -371,8 +376,8 @@ pub mod udev {
                 name in prop_oneof![any::<Vec<u8>>(), "[a-zA-Z0-9 ._:-]{1,20}".prop_map(String::into_bytes), "[\"\\\\*?\\[|$%a]{1,6}".prop_map(String::into_bytes)],
             ) {
                 let shown = display_safe(&name);
-                if let Some(quoted) = value(&shown) {
-                    prop_assert_eq!(udev_value(&quoted).map(str::as_bytes), Some(name.as_slice()));
+                if let Some(quoted) = quote_udev_value(&shown) {
+                    prop_assert_eq!(parse_udev_value(&quoted).map(str::as_bytes), Some(name.as_slice()));
                 }
             }
         }
@@ -380,25 +385,28 @@ pub mod udev {
         #[test]
         fn plain_text_is_written() {
             assert_eq!(
-                value("t10.ATA     Samsung SSD").as_deref(),
+                quote_udev_value("t10.ATA     Samsung SSD").as_deref(),
                 Some("\"t10.ATA     Samsung SSD\"")
             );
-            assert_eq!(value("write back").as_deref(), Some("\"write back\""));
+            assert_eq!(
+                quote_udev_value("write back").as_deref(),
+                Some("\"write back\"")
+            );
             for bad in ["", " a", "*", "a\"b", "a%kb", "$env{x}", "\\x1b", "a/b"] {
-                assert_eq!(value(bad), None, "{bad}");
+                assert_eq!(quote_udev_value(bad), None, "{bad}");
             }
         }
     }
 }
 
-pub use command::Command;
+pub use command::ShellCommand;
 
-use crate::text::{is_display_unsafe, original_bytes};
+use crate::text::{decode_display_safe, is_display_unsafe};
 
-/// The name behind the text of a fact; `None` for one that is no text or would change the display
-/// of others.
-fn decoded_name(shown: &str) -> Option<String> {
-    String::from_utf8(original_bytes(shown))
+/// Decodes the name behind a display-safe text; `None` if the name is not UTF-8 or contains
+/// display-unsafe characters.
+fn decode_display_safe_name(shown: &str) -> Option<String> {
+    String::from_utf8(decode_display_safe(shown))
         .ok()
         .filter(|name| !name.contains(is_display_unsafe))
 }

@@ -1,12 +1,12 @@
-//! Facts: named values about the host, its devices, mounts and databases. None is ever guessed.
+//! Facts: named values about the host, its devices, mounts and databases. A value is never guessed.
 //!
-//! A reading is known with its source, or unknown with a reason and a remedy. Collectors fill a
-//! [`FactSet`]; every other layer queries it. An absent fact is still a reading (*not collected*),
-//! so callers need not tell "does not exist" from "was not read".
+//! A reading is known, with its source, or unknown, with a reason and perhaps a remedy. Collectors
+//! fill a [`FactSet`]; every other layer queries that set. A lookup always returns a reading: a
+//! fact without an entry is *not collected*.
 
 mod value {
-    //! The shapes a fact's value can have. Units belong to the key ([`super::ValueKind`]), not to
-    //! the value.
+    //! The data types of fact values. A unit belongs to the key of a fact ([`super::ValueKind`]),
+    //! not to the value.
 
     use std::fmt;
 
@@ -15,12 +15,13 @@ mod value {
     use crate::text::escape_in_place;
     use crate::version::Version;
 
-    /// A fact's value. Text is already display-safe: [`crate::text::safe`] ran where it entered.
+    /// The value of a fact. Text is display-safe: control characters were escaped where the text
+    /// was read.
     #[derive(Clone, Debug, PartialEq, Deserialize)]
     #[cfg_attr(any(test, feature = "testing"), derive(schemars::JsonSchema))]
     #[serde(untagged)]
     pub enum Value {
-        /// Yes or no.
+        /// True or false.
         Bool(bool),
         /// A whole number: a count, or bytes.
         Whole(u64),
@@ -28,8 +29,8 @@ mod value {
         Number(f64),
         /// A word or a line.
         Text(String),
-        /// A version, shown with its vendor tail.
-        // Back from JSON, it is text.
+        /// A version, including the part that a vendor appends.
+        // A version that is read back from JSON stays text.
         #[serde(skip_deserializing)]
         #[cfg_attr(any(test, feature = "testing"), schemars(!skip_deserializing))]
         Version(#[cfg_attr(any(test, feature = "testing"), schemars(with = "String"))] Version),
@@ -38,8 +39,8 @@ mod value {
     }
 
     impl Value {
-        /// The shape in words, for diagnostics.
-        pub fn shape(&self) -> &'static str {
+        /// The data type in words, for diagnostics.
+        pub fn type_description(&self) -> &'static str {
             match self {
                 Self::Bool(_) => "true or false",
                 Self::Whole(_) => "a whole number",
@@ -52,12 +53,11 @@ mod value {
     }
 
     impl Value {
-        /// The value with whatever could control a terminal escaped.
-        pub(super) fn escaped(mut self) -> Self {
+        pub(super) fn into_escaped(mut self) -> Self {
             match &mut self {
                 Self::Text(text) => escape_in_place(text),
                 Self::List(words) => words.iter_mut().for_each(escape_in_place),
-                // A version escapes its tail.
+                // A parsed version holds printable ASCII only.
                 Self::Bool(_) | Self::Whole(_) | Self::Number(_) | Self::Version(_) => {}
             }
             self
@@ -95,32 +95,28 @@ mod value {
 pub mod note;
 mod reading;
 mod subject;
-mod kind {
-    //! The kind and unit of a fact's value, and the Rust types it can have. Choices are in
-    //! [`super::choice`].
+mod value_kind {
+    //! The kinds and units of fact values, and conversions to and from Rust types.
 
     use super::Value;
     use crate::version::Version;
 
-    /// Kind of a fact's value, with its unit.
     #[derive(Clone, Copy, Debug, PartialEq, Eq)]
     pub enum ValueKind {
         Bool,
         Count,
-        /// A size in bytes.
         Bytes,
-        /// A time in microseconds.
         Micros,
-        /// A plain number such as operations per second, percent or flushes per operation; the name
-        /// or the text says which.
+        /// A number in another unit, such as percent or operations per second; the name or the
+        /// description of the fact gives the unit.
         Number,
         Text,
-        /// One of a few words.
+        /// One word of a fixed list.
         Choice(&'static [&'static str]),
         Version,
-        /// Several words.
+        /// A list of any words.
         List,
-        /// Several of a few words.
+        /// A list of words of a fixed list.
         Choices(&'static [&'static str]),
     }
 
@@ -129,8 +125,8 @@ mod kind {
             matches!(self, Self::List | Self::Choices(_))
         }
 
-        /// The words a value can be or hold; `None` where they are not listed.
-        pub fn choices(self) -> Option<&'static [&'static str]> {
+        /// The words that a value may consist of; `None` if there is no fixed list.
+        pub fn allowed_words(self) -> Option<&'static [&'static str]> {
             match self {
                 Self::Choice(words) | Self::Choices(words) => Some(words),
                 Self::Bool
@@ -144,7 +140,6 @@ mod kind {
             }
         }
 
-        /// A description for listings and diagnostics.
         pub fn description(self) -> String {
             match self {
                 Self::Bool => "true or false".to_owned(),
@@ -161,10 +156,10 @@ mod kind {
         }
     }
 
-    /// A Rust type that a fact's value can have.
+    /// A Rust type that converts to and from a [`Value`].
     pub trait FactValue: Sized {
         fn into_value(self) -> Value;
-        /// `None` when the shape differs.
+        /// `None` if the value has another data type.
         fn from_value(value: &Value) -> Option<Self>;
     }
 
@@ -192,11 +187,11 @@ mod kind {
     fact_value!(Vec<String>, List);
 }
 mod choice {
-    //! Facts that are one of a few words, as types. Every judgement matches all words, so a new
-    //! word cannot be overlooked.
+    //! Facts whose value is one word of a fixed list, as enums. Code matches every variant, so the
+    //! compiler reports each place that a new word affects.
     //!
-    //! [`Choice::from_word`] is the only place where an outside word becomes a value; unlisted
-    //! words become `None`. The collector that reads a tool translates the tool's words.
+    //! Only [`Choice::from_word`] turns an outside word into a variant; an unlisted word becomes
+    //! `None`. Collectors translate the words of tools.
 
     use super::{FactValue, Reading, Value, ValueKind};
 
@@ -204,10 +199,10 @@ mod choice {
     pub trait Choice: Copy + Eq + 'static {
         /// Every value, in declaration order.
         const ALL: &'static [Self];
-        /// Their words, in the same order.
+        /// The words of all values, in declaration order.
         const WORDS: &'static [&'static str];
 
-        /// Its word in facts, rules and outputs.
+        /// The value's word in facts, rules and outputs.
         fn as_str(self) -> &'static str;
 
         /// `None` for a word that is not listed.
@@ -218,8 +213,8 @@ mod choice {
                 .map(|(value, _)| *value)
         }
 
-        /// Like [`Choice::from_word`], with an error that lists the words, for
-        /// [`Reading::and_then`].
+        /// Like [`Choice::from_word`], but the error lists the known words, as
+        /// [`Reading::and_then`] needs.
         fn parse_word(word: &str) -> Result<Self, String> {
             Self::from_word(word).ok_or_else(|| unknown_word_error(word, Self::WORDS))
         }
@@ -229,9 +224,9 @@ mod choice {
         format!("`{word}` is not one of: {}", words.join(", "))
     }
 
-    /// Turns a word that the choice does not have into a malformed reading.
+    /// Makes a reading malformed if its value contains a word that the choice does not list.
     pub(super) fn validate_choice(kind: ValueKind, reading: Reading<Value>) -> Reading<Value> {
-        let Some(words) = kind.choices() else {
+        let Some(words) = kind.allowed_words() else {
             return reading;
         };
         reading.and_then(|value| match &value {
@@ -284,7 +279,8 @@ mod choice {
         }
     }
 
-    /// Declares a closed set of words: a type, its values, and the word of each.
+    /// Declares an enum in which each variant stands for one word, and implements [`Choice`] for
+    /// the enum.
     #[macro_export]
     macro_rules! choice {
     ($(#[$meta:meta])* pub enum $name:ident { $($(#[$of_value:meta])* $value:ident = $word:literal),+ $(,)? }) => {
@@ -302,7 +298,7 @@ mod choice {
         }
 
         impl $name {
-            /// Its word in facts, rules and outputs.
+            /// The value's word in facts, rules and outputs.
             pub const fn as_str(self) -> &'static str {
                 match self { $(Self::$value => $word),+ }
             }
@@ -317,26 +313,25 @@ mod choice {
 }
 }
 mod area {
-    //! Database servers, and the areas of facts and settings: the word before the dot of a name,
-    //! where it applies to some subjects only. A server has only the settings of its own line.
+    //! Database servers, and the areas of their facts and settings. An area is the word before the
+    //! dot, as in `pg.fsync`; a server has only the facts and settings of its own area.
 
     use super::Choice;
     use crate::choice;
 
     choice! {
-        /// The server line that settings belong to.
-        pub enum Area { Pg = "pg", Mysql = "mysql" }
+        /// The family of servers that facts and settings belong to; MariaDB belongs to `Mysql`.
+        pub enum ServerArea { Pg = "pg", Mysql = "mysql" }
     }
 
     choice! {
-        /// Which database server it is.
         #[derive(serde::Deserialize)]
         #[serde(rename_all = "lowercase")]
         pub enum ServerKind { Postgres = "postgres", Mysql = "mysql", Mariadb = "mariadb" }
     }
 
     impl ServerKind {
-        /// Its name as people write it.
+        /// The product name, such as `PostgreSQL`.
         pub fn name(self) -> &'static str {
             match self {
                 Self::Postgres => "PostgreSQL",
@@ -345,17 +340,18 @@ mod area {
             }
         }
 
-        /// The area of its facts and settings; MySQL and MariaDB share one, as they share their
-        /// files.
-        pub fn area(self) -> Area {
+        /// The area of the server's facts and settings. MySQL and MariaDB share an area because
+        /// both read the same option files.
+        pub fn area(self) -> ServerArea {
             match self {
-                Self::Postgres => Area::Pg,
-                Self::Mysql | Self::Mariadb => Area::Mysql,
+                Self::Postgres => ServerArea::Pg,
+                Self::Mysql | Self::Mariadb => ServerArea::Mysql,
             }
         }
 
-        /// The oldest release in the tables. Older releases count as having whatever it has.
-        pub fn oldest_release(self) -> (u64, u64) {
+        /// The oldest release in the table of settings, as (major, minor). Earlier releases are
+        /// taken to have the same settings.
+        pub fn oldest_listed_release(self) -> (u64, u64) {
             match self {
                 Self::Postgres => (9, 4),
                 Self::Mysql => (5, 7),
@@ -372,16 +368,15 @@ mod area {
         }
     }
 
-    /// The area of a fact or setting of this name; `None` where it applies to every subject.
-    pub fn area(name: &str) -> Option<Area> {
-        Area::from_word(name.split_once('.')?.0)
+    /// The area of a fact or setting, by its name; `None` for facts and settings outside database
+    /// servers.
+    pub fn area_of_name(name: &str) -> Option<ServerArea> {
+        ServerArea::from_word(name.split_once('.')?.0)
     }
 }
 pub mod catalog;
 mod key;
 mod missing_fact {
-    //! A fact that is missing, and what would supply it.
-
     use serde::Serialize;
 
     use super::{Reading, Remedy, Subject, UnknownReason, Value};
@@ -390,15 +385,15 @@ mod missing_fact {
     #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize)]
     #[cfg_attr(any(test, feature = "testing"), derive(schemars::JsonSchema))]
     pub struct MissingFact {
-        /// What it is about.
+        /// The subject of the missing fact.
         pub subject: Subject,
         /// The fact's name.
         pub fact: String,
-        /// Why it is not known.
+        /// Why the fact is unknown.
         pub why: UnknownReason,
-        /// What happened when it was read.
+        /// What happened when the fact was read; can be empty.
         pub detail: String,
-        /// What would supply it.
+        /// What would make the fact known.
         #[serde(rename = "fix", skip_serializing_if = "Option::is_none")]
         pub remedy: Option<Remedy>,
     }
@@ -462,7 +457,7 @@ mod fact_list {
             });
         }
 
-        /// Inserts all facts of another row, replacing earlier ones.
+        /// Inserts all facts of another list, replacing earlier readings.
         pub fn insert_all(&mut self, others: &Self) {
             others
                 .iter()
@@ -477,7 +472,7 @@ mod fact_list {
                     }
                 }
                 Err(at) => {
-                    // A large host has ten thousand rows, so they grow in small steps.
+                    // A large host has ten thousand lists, so each list grows in small steps.
                     if self.0.len() == self.0.capacity() {
                         self.0.reserve_exact(8);
                     }
@@ -491,12 +486,12 @@ mod fact_list {
         }
     }
 
-    /// The facts of one subject; empty if there are none.
+    /// The facts of one subject; empty for a subject that is not in the set.
     #[derive(Clone, Copy, Debug)]
     pub struct SubjectFacts<'f>(pub(super) Option<&'f FactList>);
 
     impl<'f> SubjectFacts<'f> {
-        /// The reading of a fact; *not collected* when there is none.
+        /// The reading of a fact; *not collected* if the fact has none.
         pub fn shared_reading(self, id: FactId) -> &'f Arc<Reading<Value>> {
             self.0
                 .and_then(|row| row.get(id))
@@ -504,7 +499,7 @@ mod fact_list {
         }
     }
 
-    /// One shared value for every fact that was not read.
+    /// One shared reading for all facts without an entry.
     pub(super) fn not_collected_reading<'f>() -> &'f Arc<Reading<Value>> {
         static NOT_COLLECTED: LazyLock<Arc<Reading<Value>>> =
             LazyLock::new(|| Arc::new(Reading::not_collected()));
@@ -517,13 +512,14 @@ mod fact_list {
         use crate::facts::Source;
         use crate::facts::catalog;
 
-        /// Every fact there is, put in the order of the catalogue.
+        /// The facts are inserted in the order of the catalogue, which differs from the order of
+        /// names.
         #[test]
         fn each_is_found_and_stands_in_the_order_of_the_names() {
             let reading = |value: usize| {
                 Arc::new(Reading::known(Value::Whole(value as u64), Source::Assumed))
             };
-            let keys: Vec<&KeyInfo> = catalog::all().collect();
+            let keys: Vec<&KeyInfo> = catalog::all_keys().collect();
             let mut row = FactList::default();
             for turn in 0..2 {
                 for (at, key) in keys.iter().enumerate().skip(1) {
@@ -543,27 +539,25 @@ mod fact_list {
         }
     }
 }
-mod database;
-mod set;
+mod database_profile;
+mod fact_set;
 
 pub use crate::choice;
-pub use area::{Area, ServerKind, area};
+pub use area::{ServerArea, ServerKind, area_of_name};
 pub use choice::Choice;
-pub use database::{Database, DirectorySpec, SettingSyntax};
+pub use database_profile::{DatabaseProfile, DirectorySpec, SettingSyntax};
 pub use fact_list::SubjectFacts;
-pub use key::{FactGroup, FactId, Key, KeyInfo, Nature};
-pub use kind::{FactValue, ValueKind};
+pub use fact_set::{FactRow, FactSet};
+pub use key::{FactGroup, FactId, FactStability, Key, KeyInfo};
 pub use missing_fact::MissingFact;
 pub use note::Note;
 pub use reading::{Reading, Remedy, Source, UnknownReason};
-pub use set::{FactRow, FactSet};
 pub use subject::{Scope, Subject};
 pub use value::Value;
+pub use value_kind::{FactValue, ValueKind};
 
 #[cfg(any(test, feature = "testing"))]
 pub mod testing {
-    //! Values of facts as tests write them.
-
     #![allow(
         clippy::unwrap_used,
         clippy::panic,
@@ -574,8 +568,8 @@ pub mod testing {
     use super::{KeyInfo, Value, ValueKind, catalog};
     use crate::version::Version;
 
-    /// Parses a fact's value as tests write it: `yes` or `true` for a switch, commas between the
-    /// words of a list.
+    /// Parses a fact's value: `yes` or `true` for a switch, commas between the words of a list.
+    /// Panics on any other syntax.
     pub fn parse_value(info: &KeyInfo, word: &str) -> Value {
         let list = || {
             word.split_terminator(',')
@@ -600,7 +594,9 @@ pub mod testing {
             vec![word.to_owned()]
         };
         assert!(
-            words.iter().all(|word| catalog::allows(info, word)),
+            words
+                .iter()
+                .all(|word| catalog::choice_allows_word(info, word)),
             "{} is never {word}",
             info.name
         );

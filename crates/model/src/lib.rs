@@ -1,15 +1,15 @@
-//! The vocabulary of walwise: what can be known of a machine, and how it is named, compared and
-//! written down.
+//! The vocabulary of walwise: facts about a machine, settings, versions, and text that is safe to
+//! display.
 //!
-//! Values only: no file, clock, process or environment is touched here; [`workers`] alone uses
-//! threads.
+//! This crate opens no file, starts no process, and reads neither clock nor environment. Only
+//! [`parallel`] starts threads.
 
-pub mod bounds;
-pub mod drivers;
 pub mod escape;
 pub mod facts;
+pub mod limits;
 pub mod parallel;
 pub mod provenance;
+pub mod scsi_drivers;
 pub mod servers;
 pub mod settings;
 pub mod ternary;

@@ -1,7 +1,7 @@
 //! Runs one function over many items, on all processors.
 //!
-//! Results keep the order of the items, so no output depends on the number of processors. A few
-//! items are handled in the calling thread.
+//! Results keep the order of the items, so no output depends on the number of processors. A short
+//! list is processed in the calling thread.
 
 use std::num::NonZero;
 use std::panic::{AssertUnwindSafe, catch_unwind, resume_unwind};
@@ -9,23 +9,24 @@ use std::sync::OnceLock;
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::thread::{self, Builder, ScopedJoinHandle};
 
-/// Below this number of items no thread is started: starting one takes as long as reading some
-/// dozens of files.
+/// Minimum number of items per thread: starting a thread takes as long as reading some dozens of
+/// files.
 const MIN_ITEMS_PER_THREAD: usize = 64;
 
-/// Average number of pieces per processor, so that one slow piece does not leave the others idle.
+/// Average number of chunks per thread, so that one slow chunk does not leave the other threads
+/// idle.
 const CHUNKS_PER_THREAD: usize = 8;
 
-/// Runs `work` on pieces of the items; the results in order, concatenated, equal those of the
-/// whole.
+/// Runs `work` on chunks of the items in several threads; returns the results in the order of the
+/// chunks.
 pub fn map_chunks<'t, T: Sync, R: Send>(
     things: &'t [T],
     work: impl Fn(&'t [T]) -> R + Sync,
 ) -> Vec<R> {
     let worth = things.len() / MIN_ITEMS_PER_THREAD;
-    // Counting processors reads a dozen files of control groups, so it is avoided for few items.
+    // Counting processors reads a dozen cgroup files, so a short list is not worth the count.
     let threads = if worth > 1 {
-        worth.min(processors())
+        worth.min(processor_count())
     } else {
         1
     };
@@ -47,7 +48,7 @@ pub fn map_chunks<'t, T: Sync, R: Send>(
         }
     };
     let mut done = thread::scope(|scope| {
-        // If no more threads can be started, fewer work.
+        // If a thread cannot be started, the other threads take over its chunks.
         let others: Vec<_> = (1..threads)
             .filter_map(|_| Builder::new().spawn_scoped(scope, take).ok())
             .collect();
@@ -61,7 +62,7 @@ pub fn map_chunks<'t, T: Sync, R: Send>(
     done.into_iter().map(|(_, result)| result).collect()
 }
 
-/// Runs two independent functions: the second in another thread, or after the first where no thread
+/// Runs two independent functions: the second in another thread, or after the first if no thread
 /// can be started.
 pub fn join<A, B: Send>(here: impl FnOnce() -> A, there: impl Fn() -> B + Sync) -> (A, B) {
     thread::scope(|scope| {
@@ -75,8 +76,8 @@ pub fn join<A, B: Send>(here: impl FnOnce() -> A, there: impl Fn() -> B + Sync) 
     })
 }
 
-/// The same, but `here` starts first even if all processors are busy: it starts a program, and the
-/// rest can wait.
+/// Like [`join`], but the other thread yields first. Meant for a `here` that starts a program: the
+/// program then runs as early as possible, even if all processors are busy.
 pub fn join_yielding<A, B: Send>(here: impl FnOnce() -> A, there: impl Fn() -> B + Sync) -> (A, B) {
     join(here, || {
         thread::yield_now();
@@ -84,14 +85,15 @@ pub fn join_yielding<A, B: Send>(here: impl FnOnce() -> A, there: impl Fn() -> B
     })
 }
 
-/// Starts work in the background whose result will be needed. Where no thread can be started,
-/// whoever needs the result does the work.
+/// Runs `work` in a background thread, and does nothing if no thread can be started. Callers that
+/// need the result must be able to compute it themselves.
 pub fn spawn_detached(work: impl FnOnce() + Send + 'static) {
     let _ = Builder::new().spawn(work);
 }
 
-/// Runs `work` on a few items, one thread each, as most of the time another program or a device is
-/// awaited. Where no more threads can be started, the calling one works. An error is a panic.
+/// Runs `work` on each item in a thread of its own, for work that mostly waits for a program or a
+/// device. If no thread can be started, the calling thread does the work. An `Err` holds the panic
+/// of `work`.
 pub fn map_concurrent<T: Sync, R: Send>(
     things: &[T],
     work: impl Fn(&T) -> R + Sync,
@@ -113,12 +115,12 @@ pub fn map_concurrent<T: Sync, R: Send>(
     })
 }
 
-fn processors() -> usize {
+fn processor_count() -> usize {
     static COUNT: OnceLock<usize> = OnceLock::new();
     *COUNT.get_or_init(|| thread::available_parallelism().map_or(1, NonZero::get))
 }
 
-/// The result for each item, in order.
+/// Runs `work` on each item, on all processors; returns the results in the order of the items.
 pub fn map<T: Sync, R: Send>(things: &[T], work: impl Fn(&T) -> R + Sync) -> Vec<R> {
     let pieces = map_chunks(things, |piece| piece.iter().map(&work).collect::<Vec<R>>());
     pieces.into_iter().flatten().collect()

@@ -1,13 +1,13 @@
-//! When a rule or a table row was last compared with its source, and with which source.
+//! Stamps that record when a rule or a table row was last compared with its source, and with which
+//! source.
 //!
-//! A stamp is written by whoever opened the source on that day. Entries without one are unverified,
-//! and say so.
+//! Only somebody who opened the source on that day may write a stamp. Every other entry is marked
+//! `unverified`.
 
 use std::fmt;
 
 use jiff::civil::Date;
 
-/// Whether and when a rule or table row was compared with its source.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Verification {
     /// No one recorded opening the source.
@@ -22,7 +22,7 @@ pub enum Verification {
 const UNVERIFIED: &str = "unverified";
 
 impl Verification {
-    /// Parses a stamp; the error gives the expected form.
+    /// Parses `2026-11-23 against SOURCE` or `unverified`; the error gives the expected form.
     pub fn parse(text: &str) -> Result<Self, &'static str> {
         if text == UNVERIFIED {
             return Ok(Self::Unverified);
@@ -50,7 +50,7 @@ impl fmt::Display for Verification {
     }
 }
 
-/// A date in exactly this form: `2027-03-31`.
+/// Parses a date written exactly like `2027-03-31`; `None` for any other spelling.
 pub fn parse_day(text: &str) -> Option<Date> {
     text.parse()
         .ok()

@@ -1,10 +1,9 @@
-//! The settings that can be advised. Rules name only settings of this list, so that a plan can join
-//! advice about one setting.
+//! The settings that walwise can give advice about. Rules use only settings of this list, so that a
+//! plan can join the advice about one setting.
 //!
-//! Each setting names the fact with its current value; changing it is left to the user. Rule files
-//! resolve a setting's name once, and it is then held by declaration; code that acts on settings
-//! goes by their [`SettingKind`]. A setting may have no fact with its current value: the options
-//! used to create a file system are stored nowhere.
+//! Each setting names the fact with its current value. The options used to create a file system
+//! have no such fact, because nothing stores them. Code that acts on a setting matches its
+//! [`SettingKind`], never its name.
 #![warn(clippy::wildcard_enum_match_arm)]
 
 mod filesystem;
@@ -20,33 +19,32 @@ use SettingKind::{
 use serde::{Serialize, Serializer};
 
 use crate::facts::catalog::{boot, device, kernel, mount, mysql, postgres, target};
-use crate::facts::{Area, Key, KeyInfo, Scope, SettingSyntax, Value, ValueKind};
+use crate::facts::{Key, KeyInfo, Scope, ServerArea, SettingSyntax, Value, ValueKind};
 use crate::servers;
 
 pub use filesystem::NewFilesystem;
 pub use kind::{MountTime, SettingKind};
-use value_words::{OFF, ON, UNSAFE_OPTIONS, normalise};
+use value_words::{OFF, ON, UNSAFE_OPTIONS, normalise_number};
 
-/// A setting that can be advised.
 #[derive(Debug)]
 pub struct Setting {
     /// The name in rules, JSON and on screens.
     pub name: &'static str,
     pub kind: SettingKind,
     pub doc: &'static str,
-    /// Whether it is one value or a list of options.
-    pub shape: Shape,
-    /// The scope of the object that it changes.
+    pub shape: ValueShape,
+    /// The scope of the subject that the setting changes.
     pub scope: Scope,
-    /// The fact with its current value; `None` where there is none.
+    /// The fact with the current value; `None` if no fact holds the value.
     pub current: Option<&'static KeyInfo>,
-    /// For settings outside servers: values, or options to add, that give up durability.
+    /// Values, or options to add, that give up durability. The values of server settings are in the
+    /// table of servers instead.
     unsafe_values: &'static [&'static str],
 }
 
 impl Setting {
-    /// Values, or options to add, that give up durability: never without
-    /// `Risk::DataLossIfWrong`, whatever a rule says.
+    /// Values, or options to add, that give up durability. No rule may advise such a value without
+    /// `Risk::DataLossIfWrong`.
     pub fn unsafe_values(&self) -> impl Iterator<Item = &'static str> + use<> {
         let table = servers::unsafe_values(self.name)
             .map(|losing| losing.values.as_slice())
@@ -57,20 +55,20 @@ impl Setting {
             .chain(table.iter().map(String::as_str))
     }
 
-    /// Whether setting these values can lose data. Words of servers are case-insensitive, and
-    /// numbers count in any notation.
+    /// Whether setting one of these values can lose data. Case does not matter, nor does the
+    /// notation of a number.
     pub fn can_lose_data(&self, values: &[String]) -> bool {
         let keeping = servers::unsafe_values(self.name).and_then(|losing| losing.keeps.as_ref());
         values.iter().any(|value| {
             let parts = match self.shape {
-                Shape::Single => vec![value.as_str()],
-                Shape::Options => value.split(',').collect(),
+                ValueShape::Single => vec![value.as_str()],
+                ValueShape::Options => value.split(',').collect(),
             };
             let mut parts = parts
                 .into_iter()
-                .map(|part| (part.trim(), normalise(part.trim())));
+                .map(|part| (part.trim(), normalise_number(part.trim())));
             parts.any(|(part, plain)| {
-                // A word without a value loses data with one, too.
+                // An option that loses data without a value also loses data with any value.
                 let bare = part.split('=').next().unwrap_or(part);
                 let loses = |word: &&str| {
                     [part, plain.as_str(), bare]
@@ -84,7 +82,7 @@ impl Setting {
         })
     }
 
-    /// Whether removing these can lose data: a feature whose absence does.
+    /// Whether removing one of these options can lose data, such as the feature `has_journal`.
     pub fn can_lose_data_without(&self, removed: &[String]) -> bool {
         removed.iter().any(|one| {
             self.unsafe_values()
@@ -92,15 +90,19 @@ impl Setting {
         })
     }
 
-    /// Whether the setting accepts this value, as far as its fact tells; an unlisted word is
-    /// refused.
+    /// Whether the value fits the kind of the setting's fact, which refuses unlisted words of a
+    /// choice. A setting without a fact accepts any value.
     pub fn accepts(&self, value: &str) -> bool {
-        let number = |value: &str| normalise(value).parse::<f64>().is_ok_and(f64::is_finite);
+        let number = |value: &str| {
+            normalise_number(value)
+                .parse::<f64>()
+                .is_ok_and(f64::is_finite)
+        };
         let any_case = |words: &[&str]| words.iter().any(|word| word.eq_ignore_ascii_case(value));
         match self.current.map(|fact| fact.kind) {
             Some(ValueKind::Bool) => any_case(ON) || any_case(OFF),
             Some(ValueKind::Choice(words)) => any_case(words),
-            Some(ValueKind::Count) => normalise(value).parse::<u64>().is_ok(),
+            Some(ValueKind::Count) => normalise_number(value).parse::<u64>().is_ok(),
             Some(ValueKind::Number) => number(value),
             Some(ValueKind::Bytes | ValueKind::Micros) => number(
                 value
@@ -114,36 +116,35 @@ impl Setting {
         }
     }
 
-    /// A value in the syntax of its server's configuration files.
-    pub fn config_value(&self, value: &Value) -> String {
-        let is_measure = self
-            .kind
-            .area()
-            .is_some_and(|area| matches!(area.database().syntax, SettingSyntax::PostgresConf));
+    /// Formats a value in the syntax of the server's configuration files.
+    pub fn format_config_value(&self, value: &Value) -> String {
+        let is_measure = self.kind.area().is_some_and(|area| {
+            matches!(area.database_profile().syntax, SettingSyntax::PostgresConf)
+        });
         match (value, self.current.map(|fact| fact.kind)) {
             (Value::Bool(true), _) => "on".to_owned(),
             (Value::Bool(false), _) => "off".to_owned(),
             (Value::Whole(bytes), Some(ValueKind::Bytes)) if is_measure => {
-                servers::postgres_size(*bytes)
+                servers::format_postgres_size(*bytes)
             }
             (Value::Number(micros), Some(ValueKind::Micros)) if is_measure => {
-                servers::postgres_time(*micros)
+                servers::format_postgres_time(*micros)
             }
             (value, _) => value.to_string(),
         }
     }
 
-    /// A value for people, with its unit: sizes of MySQL as in its option files, timeouts in
-    /// milliseconds.
-    pub fn with_unit(&self, value: &str) -> String {
+    /// Formats a value for display: sizes of MySQL as in option files (`4G`), I/O timeouts with
+    /// `ms`.
+    pub fn format_with_unit(&self, value: &str) -> String {
         let bytes = value.parse().ok().filter(|_| {
-            self.kind.area() == Some(Area::Mysql)
+            self.kind.area() == Some(ServerArea::Mysql)
                 && self
                     .current
                     .is_some_and(|fact| fact.kind == ValueKind::Bytes)
         });
         match bytes {
-            Some(bytes) => servers::mysql_size(bytes),
+            Some(bytes) => servers::format_mysql_size(bytes),
             None if self
                 .current
                 .is_some_and(|fact| fact.id == device::IO_TIMEOUT_MS.id()) =>
@@ -154,8 +155,8 @@ impl Setting {
         }
     }
 
-    /// Its name without the area: what a server calls its setting, or the kernel an attribute.
-    pub fn own_name(&self) -> &'static str {
+    /// The name without the area: the name that the server or the kernel uses.
+    pub fn name_without_area(&self) -> &'static str {
         self.name.split_once('.').map_or(self.name, |(_, own)| own)
     }
 
@@ -197,12 +198,11 @@ impl Serialize for Setting {
     }
 }
 
-/// The shape of a setting's value.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Shape {
-    /// One value: `set`, `set_from`, `keep`.
+pub enum ValueShape {
+    /// One value; rules use `set`, `set_from` and `keep`.
     Single,
-    /// Several options, which advice adds and removes: `add`, `remove`, `keep`.
+    /// A list of options; rules use `add`, `remove` and `keep`.
     Options,
 }
 
@@ -217,14 +217,14 @@ const fn single_setting(
         name,
         kind,
         doc,
-        shape: Shape::Single,
+        shape: ValueShape::Single,
         scope,
         current,
         unsafe_values: &[],
     }
 }
 
-const fn option_list(
+const fn options_setting(
     name: &'static str,
     kind: SettingKind,
     scope: Scope,
@@ -232,7 +232,7 @@ const fn option_list(
     doc: &'static str,
 ) -> Setting {
     Setting {
-        shape: Shape::Options,
+        shape: ValueShape::Options,
         ..single_setting(name, kind, scope, current, doc)
     }
 }
@@ -246,7 +246,6 @@ const fn server_setting(
     single_setting(name, kind, Scope::Cluster, Some(current), doc)
 }
 
-/// Every setting, by area.
 pub const ALL: &[Setting] = &[
     single_setting(
         "filesystem",
@@ -258,7 +257,7 @@ pub const ALL: &[Setting] = &[
     .with_unsafe_values(&[
         "tmpfs", "ramfs", "ext2", "overlay", "vfat", "exfat", "msdos",
     ]),
-    option_list(
+    options_setting(
         "mkfs.options",
         MkfsOptions,
         Scope::Mount,
@@ -266,7 +265,7 @@ pub const ALL: &[Setting] = &[
         "Options for creating the file system.",
     )
     .with_unsafe_values(&["-O ^has_journal"]),
-    option_list(
+    options_setting(
         "mkfs.features",
         MkfsFeatures,
         Scope::Mount,
@@ -274,7 +273,7 @@ pub const ALL: &[Setting] = &[
         "Features for creating the file system (`mkfs -O`).",
     )
     .with_unsafe_values(&["^has_journal"]),
-    option_list(
+    options_setting(
         "mount.options",
         MountOptions,
         Scope::Mount,
@@ -282,7 +281,7 @@ pub const ALL: &[Setting] = &[
         "Options the file system is mounted with.",
     )
     .with_unsafe_values(UNSAFE_OPTIONS),
-    option_list(
+    options_setting(
         "boot.options",
         BootOptions,
         Scope::Boot,
@@ -295,9 +294,9 @@ pub const ALL: &[Setting] = &[
         FastCommit,
         Scope::Mount,
         Some(&mount::EXT4_FAST_COMMIT.info),
-        "ext4's fast commits, a feature of the file system.",
+        "The fast_commit feature of an ext4 file system.",
     ),
-    option_list(
+    options_setting(
         "directory.attributes",
         DirectoryFlags,
         Scope::Target,
@@ -352,7 +351,7 @@ pub const ALL: &[Setting] = &[
         Other,
         Scope::Mount,
         Some(&mount::ZFS_SYNC.info),
-        "Whether a ZFS dataset obeys flushes.",
+        "Whether a ZFS dataset honours flushes.",
     )
     .with_unsafe_values(&["disabled"]),
     single_setting(
@@ -479,13 +478,13 @@ pub const ALL: &[Setting] = &[
         "pg.checkpoint_completion_target",
         Postgres,
         &postgres::CHECKPOINT_TARGET.info,
-        "The share of the time between checkpoints over which one is spread.",
+        "The share of the time between checkpoints over which a checkpoint is spread.",
     ),
     server_setting(
         "pg.checkpoint_flush_after",
         Postgres,
         &postgres::CHECKPOINT_FLUSH_AFTER.info,
-        "How much a checkpoint writes before it asks the kernel to write it out.",
+        "How much a checkpoint writes before it starts kernel writeback.",
     ),
     server_setting(
         "pg.recovery_init_sync_method",
@@ -497,7 +496,7 @@ pub const ALL: &[Setting] = &[
         "pg.effective_io_concurrency",
         Postgres,
         &postgres::IO_CONCURRENCY.info,
-        "How many reads a session issues ahead.",
+        "How many reads a session issues in advance.",
     ),
     server_setting(
         "pg.random_page_cost",
@@ -563,7 +562,7 @@ pub const ALL: &[Setting] = &[
         "mysql.innodb_log_file_size",
         Mysql,
         &mysql::LOG_FILE_SIZE.info,
-        "The size of a file of the redo log, in bytes; MariaDB has one.",
+        "The size of each redo log file, in bytes; MariaDB has one file.",
     ),
     server_setting(
         "mysql.innodb_log_buffer_size",
@@ -616,7 +615,7 @@ pub const ALL: &[Setting] = &[
 ];
 
 /// The setting whose value a fact holds.
-pub fn for_fact<T>(fact: &Key<T>) -> Option<&'static Setting> {
+pub fn find_by_fact<T>(fact: &Key<T>) -> Option<&'static Setting> {
     ALL.iter().find(|setting| {
         setting
             .current
@@ -624,7 +623,7 @@ pub fn for_fact<T>(fact: &Key<T>) -> Option<&'static Setting> {
     })
 }
 
-pub fn find(name: &str) -> Option<&'static Setting> {
+pub fn find_by_name(name: &str) -> Option<&'static Setting> {
     ALL.iter().find(|setting| setting.name == name)
 }
 
@@ -636,7 +635,7 @@ mod tests {
     fn kinds_are_as_names_say() {
         for setting in ALL {
             assert_eq!(
-                crate::facts::area(setting.name),
+                crate::facts::area_of_name(setting.name),
                 setting.kind.area(),
                 "{}",
                 setting.name
@@ -655,7 +654,10 @@ mod tests {
                     continue;
                 }
             };
-            assert_eq!(setting.name, format!("{area}.{}", setting.own_name()));
+            assert_eq!(
+                setting.name,
+                format!("{area}.{}", setting.name_without_area())
+            );
         }
     }
 
@@ -668,7 +670,7 @@ mod tests {
             .flat_map(|row| &row.names)
         {
             assert!(
-                find(name).is_some_and(|setting| setting.unsafe_values().next().is_some()),
+                find_by_name(name).is_some_and(|setting| setting.unsafe_values().next().is_some()),
                 "{name}"
             );
         }
@@ -681,7 +683,7 @@ mod tests {
             );
             if let Some(fact) = setting.current {
                 assert!(
-                    crate::facts::catalog::find(fact.name).is_some(),
+                    crate::facts::catalog::find_by_name(fact.name).is_some(),
                     "{}",
                     fact.name
                 );

@@ -1,8 +1,8 @@
-//! Three-valued logic (Kleene, *Introduction to Metamathematics*, 1952, §64): the result of a
-//! condition over facts.
+//! Three-valued logic (Kleene, *Introduction to Metamathematics*, 1952, §64) for conditions over
+//! facts.
 //!
-//! This module knows nothing of facts or rules. An empty *every* is unknown, not true, because a
-//! stack without leaves is a stack that could not be read.
+//! *All* and *any* of nothing are unknown, because a stack without disks is a stack that could not
+//! be read.
 
 use std::ops::Not;
 
@@ -22,24 +22,22 @@ pub enum Ternary {
 }
 
 impl Ternary {
-    /// Both hold.
     #[must_use]
     pub fn and(self, other: Self) -> Self {
         self.min(other)
     }
 
-    /// At least one holds.
     #[must_use]
     pub fn or(self, other: Self) -> Self {
         self.max(other)
     }
 
-    /// All of them hold; unknown without any. Evaluation stops at the first that does not.
+    /// Unknown for an empty list. Evaluation stops at the first [`Self::False`].
     pub fn all(of: impl IntoIterator<Item = Self>) -> Self {
         Self::fold(of, Self::and, Self::False)
     }
 
-    /// One of them holds; unknown without any. Evaluation stops at the first that does.
+    /// Unknown for an empty list. Evaluation stops at the first [`Self::True`].
     pub fn any(of: impl IntoIterator<Item = Self>) -> Self {
         Self::fold(of, Self::or, Self::True)
     }
@@ -60,7 +58,7 @@ impl Ternary {
         whole.unwrap_or(Self::Unknown)
     }
 
-    /// The word for it on screens and in traces.
+    /// The word on screens and in traces: `no`, `unknown` or `yes`.
     pub fn as_str(self) -> &'static str {
         match self {
             Self::False => "no",

@@ -1,14 +1,14 @@
-//! Parses the TOML tables that are compiled in. A row may say when it was checked; its owner does
-//! not see that field.
+//! Parses the TOML tables that are compiled into walwise. A row may carry a verification stamp,
+//! which is removed before deserialisation.
 
 use serde::de::DeserializeOwned;
 use toml::de::{DeTable, DeValue, Error, ValueDeserializer};
 
-/// The field with a row's stamp.
+/// The field that holds the verification stamp of a row ([`crate::provenance`]).
 pub const CHECKED: &str = "checked";
 
-/// Parses a table whose rows have these fields.
-pub fn parse<T: DeserializeOwned>(text: &str) -> Result<T, Error> {
+/// Deserialises a document whose top-level keys are arrays of rows, without the stamps of the rows.
+pub fn parse_without_verification_stamps<T: DeserializeOwned>(text: &str) -> Result<T, Error> {
     let mut document = DeTable::parse(text)?;
     for (_, kind) in document.get_mut().iter_mut() {
         let DeValue::Array(rows) = kind.get_mut() else {
@@ -46,8 +46,10 @@ mod tests {
 
     #[test]
     fn stamps_stay_out_and_everything_else_has_to_be_known() {
-        let rows: TestedRows =
-            parse("[[row]]\nsince = \"6.1\"\nchecked = \"unverified\"\n").unwrap();
+        let rows: TestedRows = parse_without_verification_stamps(
+            "[[row]]\nsince = \"6.1\"\nchecked = \"unverified\"\n",
+        )
+        .unwrap();
         assert_eq!(
             rows.row.first().unwrap().since,
             Version::parse("6.1").unwrap()
@@ -65,7 +67,9 @@ mod tests {
                 "unknown field `surprise`",
             ),
         ] {
-            let error = parse::<TestedRows>(text).unwrap_err().to_string();
+            let error = parse_without_verification_stamps::<TestedRows>(text)
+                .unwrap_err()
+                .to_string();
             assert!(error.contains(says), "{text}: {error}");
         }
     }

@@ -1,11 +1,11 @@
 //! Version numbers as kernels, file system tools and servers print them.
 //!
 //! Numbers are compared, and `-rcN`, `betaN` and `devel` precede their release. The rest is a
-//! *vendor tail*: shown, but compared only among builds of one vendor, on request. Published crates
-//! treat some vendor tails as pre-releases. Enterprise kernels backport features, which the number
-//! does not show; [`Version::backports`] then turns "below" into unknown.
+//! *vendor tail*, which only [`Version::build_at_least`] compares. Crates for semantic versions do
+//! not fit: some vendor tails would count as pre-releases. Enterprise kernels backport features
+//! without a new number; [`Version::with_backports`] then turns "below" into unknown.
 
-mod range;
+mod affected_releases;
 
 use std::cmp::Ordering;
 use std::fmt;
@@ -13,12 +13,12 @@ use std::fmt;
 use jiff::civil::Date;
 use serde::Deserialize;
 
-pub use range::AffectedReleases;
+pub use affected_releases::AffectedReleases;
 
 use crate::ternary::Ternary;
 
-/// A parsed version. Equality and order use the numbers and the pre-release part only. The parts
-/// are boxed, because every fact's value has room for a version and hardly any is one.
+/// A parsed version. Equality and order use only the numbers and the pre-release part. The box
+/// keeps the value of a fact small, because few facts are versions.
 #[derive(Clone, Debug, Deserialize)]
 #[serde(try_from = "String")]
 pub struct Version(Box<VersionComponents>);
@@ -32,8 +32,8 @@ struct VersionComponents {
     built: Option<Date>,
 }
 
-/// The stage before a release, in ascending order: PostgreSQL's `devel`, then its betas, then
-/// candidates.
+/// A stage before a release, ordered like [`STAGES`]: PostgreSQL's `devel`, then betas, then
+/// release candidates.
 #[derive(Clone, Debug)]
 struct PreRelease {
     stage: usize,
@@ -44,8 +44,8 @@ struct PreRelease {
 const STAGES: [&[&str]; 3] = [&["devel"], &["beta"], &["-rc", "rc"]];
 
 impl PreRelease {
-    /// The pre-release at the start of the text, and the rest.
-    fn parse(text: &str) -> Option<(Self, &str)> {
+    /// Splits a pre-release off the start of the text; returns the pre-release and the rest.
+    fn split_prefix(text: &str) -> Option<(Self, &str)> {
         let marks = STAGES
             .iter()
             .enumerate()
@@ -71,15 +71,15 @@ impl PreRelease {
     }
 }
 
-/// Whether a text is a release as uname(1) and tools print it. It has at least two numbers,
-/// followed by nothing, a candidate, or a vendor's tail: printable ASCII without blanks that begins
-/// with `-`, `+` or `~`, or as `.el9` does.
+/// Whether a text is a release as uname(1) and tools print it: at least two numbers, and perhaps a
+/// tail. A tail is printable ASCII without blanks that begins with `-`, `+`, `~`, or a dot and a
+/// letter (`.el9`).
 pub fn is_release(text: &str) -> bool {
     let digits = text
         .bytes()
         .take_while(|b| b.is_ascii_digit() || *b == b'.')
         .count();
-    // The point of `.el9` belongs to the tail.
+    // The dot of `.el9` belongs to the tail.
     let end = text
         .get(..digits)
         .map(|start| start.strip_suffix('.').unwrap_or(start).len());
@@ -91,7 +91,7 @@ pub fn is_release(text: &str) -> bool {
         tail.strip_prefix(mark)
             .is_some_and(|rest| rest.starts_with(char::is_alphanumeric))
     };
-    // A tree with changes of its own ends in a plus.
+    // The release of a kernel built from a modified source tree ends in a plus.
     let is_tail = tail.is_empty()
         || tail == "+"
         || ['-', '+', '~'].into_iter().any(begins)
@@ -113,8 +113,8 @@ impl TryFrom<String> for Version {
 }
 
 impl Version {
-    /// Reads a version at the start of the text: `6.1.0-28-amd64`, `6.18-rc3`, `1.46.5-2ubuntu1`,
-    /// `16.4 (Debian)`, `v6.2`. `None` when it starts with no number, or holds more than printable
+    /// Parses a version such as `6.1.0-28-amd64`, `6.18-rc3`, `1.46.5-2ubuntu1`, `16.4 (Debian)` or
+    /// `v6.2`. `None` if the text does not start with a number, or contains anything but printable
     /// ASCII.
     pub fn parse(text: &str) -> Option<Self> {
         let text = text.trim();
@@ -130,7 +130,7 @@ impl Version {
                 _ => break,
             }
         }
-        let (before, rest) = match PreRelease::parse(rest) {
+        let (before, rest) = match PreRelease::split_prefix(rest) {
             Some((before, rest)) => (Some(before), rest),
             None => (None, rest),
         };
@@ -150,45 +150,44 @@ impl Version {
         })))
     }
 
-    /// Marks a kernel whose vendor backports features and fixes, so that "below" cannot be
-    /// concluded from the number.
+    /// Marks a kernel whose vendor backports features and fixes: a lower number then does not prove
+    /// that a feature is missing.
     #[must_use]
     pub fn with_backports(mut self, backports: bool) -> Self {
         self.0.backports = backports;
         self
     }
 
-    /// Whether the vendor backports: see [`Version::with_backports`].
-    pub fn backports(&self) -> bool {
+    pub fn has_backports(&self) -> bool {
         self.0.backports
     }
 
-    /// Adds its build date: a build older than a fix lacks it.
+    /// Adds the build date: a build older than a fix lacks that fix.
     #[must_use]
     pub fn with_build_date(mut self, built: Option<Date>) -> Self {
         self.0.built = built;
         self
     }
 
-    pub fn is_dated(&self) -> bool {
+    pub fn has_build_date(&self) -> bool {
         self.0.built.is_some()
     }
 
-    /// Whether a packager may hold fixes that the numbers do not show: a vendor backports, or the
-    /// stable level is a zero before a tail (`6.1.0-28-amd64`). A level that was read elsewhere
-    /// stands before the release in brackets.
+    /// Whether the build may have fixes that the numbers do not show: the vendor backports, or the
+    /// stable level is 0 before a tail (`6.1.0-28-amd64`). A tail in brackets, as in `6.1.100
+    /// (6.1.0-28-amd64)`, means that the real stable level is known.
     fn hides_stable_level(&self) -> bool {
-        let tail = self.tail();
+        let tail = self.vendor_tail();
         self.0.backports || (!tail.is_empty() && !tail.starts_with('(') && self.number(2) == 0)
     }
 
     /// The text after the numbers: `-28-amd64`, `-553.el8_10.x86_64`, or empty.
-    pub fn tail(&self) -> &str {
+    pub fn vendor_tail(&self) -> &str {
         self.0.tail.trim_start()
     }
 
     /// The numbers alone, such as `6.1.0`.
-    pub fn base(&self) -> String {
+    pub fn numeric_part(&self) -> String {
         self.0
             .numbers
             .iter()
@@ -197,18 +196,17 @@ impl Version {
             .join(".")
     }
 
-    /// The n-th number; 0 where the version is shorter.
+    /// The number at `index`, counted from 0; 0 if the version has fewer numbers.
     pub fn number(&self, index: usize) -> u64 {
         self.0.numbers.get(index).copied().unwrap_or(0)
     }
 
-    /// How many numbers it has.
     pub fn number_count(&self) -> usize {
         self.0.numbers.len()
     }
 
-    /// At or above the other: true by number; below it false, or unknown where the vendor
-    /// backports.
+    /// Whether the version is at or above another. A lower number is unknown, not false, if the
+    /// vendor backports.
     pub fn at_least(&self, other: &Self) -> Ternary {
         match (self.cmp(other) != Ordering::Less, self.0.backports) {
             (true, _) => Ternary::True,
@@ -217,10 +215,10 @@ impl Version {
         }
     }
 
-    /// The vendor's build in the tail, and the vendor: `427.13.1` and `el9` of
-    /// `5.14.0-427.13.1.el9_4.x86_64`, `1021` and `aws` of `6.8.0-1021-aws`. `None` for a tail that
-    /// does not begin with a number, or has no vendor after it.
-    pub fn build(&self) -> Option<(Vec<u64>, &str)> {
+    /// The build numbers and the vendor in the tail: `427.13.1` and `el9` of
+    /// `5.14.0-427.13.1.el9_4.x86_64`, `1021` and `aws` of `6.8.0-1021-aws`. `None` for a tail
+    /// without a leading number or without a vendor after the number.
+    pub fn vendor_build(&self) -> Option<(Vec<u64>, &str)> {
         let mut numbers = Vec::new();
         for part in self
             .0
@@ -240,10 +238,10 @@ impl Version {
         None
     }
 
-    /// At or above a build of the same vendor: by version, then by build number. Unknown for
-    /// another vendor's version, because builds are numbered differently.
+    /// Whether the build is at or above another build of the same vendor, by version, then by build
+    /// number. Unknown for different vendors, because vendors number builds differently.
     pub fn build_at_least(&self, other: &Self) -> Ternary {
-        match (self.build(), other.build()) {
+        match (self.vendor_build(), other.vendor_build()) {
             (Some((mine, my_vendor)), Some((least, vendor))) if my_vendor == vendor => {
                 (self.cmp(other).then_with(|| mine.cmp(&least)) != Ordering::Less).into()
             }
@@ -251,10 +249,10 @@ impl Version {
         }
     }
 
-    /// Has a fix that landed in each of these lines (`["6.12", "6.6.54", "6.1.112"]`): a bug fix is
-    /// not a threshold. The highest line is the mainline release, from which on everything has it;
-    /// a listed stable line has it from its number on; an unlisted line, and any vendor kernel
-    /// below mainline, is unknown.
+    /// Whether the version has a fix that landed in several releases, such as `["6.12", "6.6.54",
+    /// "6.1.112"]`. From the highest one, the mainline release, on, every version has the fix. A
+    /// stable line has the fix from the listed release of that line on. For unlisted lines, and for
+    /// vendor kernels below mainline, the answer is unknown.
     pub fn has_fix(&self, fixed_in: &[Self]) -> Ternary {
         let Some(mainline) = fixed_in.iter().max() else {
             return Ternary::Unknown;
@@ -304,7 +302,7 @@ impl Ord for Version {
 
 impl fmt::Display for Version {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str(&self.base())?;
+        f.write_str(&self.numeric_part())?;
         if let Some(before) = &self.0.pre_release {
             f.write_str(&before.suffix)?;
         }
@@ -319,7 +317,7 @@ mod tests {
     use super::{Version, is_release};
     use crate::ternary::Ternary;
 
-    fn v(text: &str) -> Version {
+    fn parse_version(text: &str) -> Version {
         Version::parse(text).unwrap()
     }
 
@@ -333,7 +331,7 @@ mod tests {
             ("16.4 (Debian 16.4-1)", "16.4"),
             ("v6.2", "6.2"),
         ] {
-            assert_eq!(v(a), v(b), "{a} against {b}");
+            assert_eq!(parse_version(a), parse_version(b), "{a} against {b}");
         }
     }
 
@@ -350,7 +348,7 @@ mod tests {
             ("19devel", "19beta1"),
             ("5.14.0-362.el9", "5.15"),
         ] {
-            assert!(v(low) < v(high), "{low} < {high}");
+            assert!(parse_version(low) < parse_version(high), "{low} < {high}");
         }
         assert!(Version::parse("").is_none() && Version::parse("none").is_none());
     }
@@ -364,16 +362,19 @@ mod tests {
             "19devel",
             "16.4 (Debian 16.4-1)",
         ] {
-            assert_eq!(v(text).to_string(), text);
+            assert_eq!(parse_version(text).to_string(), text);
         }
     }
 
     #[test]
     fn below_is_unknown_where_the_vendor_backports() {
-        let el8 = v("4.18.0-553.el8_10.x86_64").with_backports(true);
-        assert_eq!(el8.at_least(&v("4.18")), Ternary::True);
-        assert_eq!(el8.at_least(&v("5.4")), Ternary::Unknown);
-        assert_eq!(v("4.18.20").at_least(&v("5.4")), Ternary::False);
+        let el8 = parse_version("4.18.0-553.el8_10.x86_64").with_backports(true);
+        assert_eq!(el8.at_least(&parse_version("4.18")), Ternary::True);
+        assert_eq!(el8.at_least(&parse_version("5.4")), Ternary::Unknown);
+        assert_eq!(
+            parse_version("4.18.20").at_least(&parse_version("5.4")),
+            Ternary::False
+        );
     }
 
     #[test]
@@ -424,18 +425,22 @@ mod tests {
             ("5.14.0-rc3", "5.14.0-427.el9", Ternary::Unknown),
         ] {
             assert_eq!(
-                v(version).build_at_least(&v(least)),
+                parse_version(version).build_at_least(&parse_version(least)),
                 expect,
                 "{version} against {least}"
             );
         }
-        assert_eq!(v("6.8").build(), None);
-        assert_eq!(v("6.8.0-generic").build(), None);
+        assert_eq!(parse_version("6.8").vendor_build(), None);
+        assert_eq!(parse_version("6.8.0-generic").vendor_build(), None);
     }
 
     #[test]
     fn a_fix_is_looked_up_by_line() {
-        let fixed = [v("6.12"), v("6.6.54"), v("6.1.112")];
+        let fixed = [
+            parse_version("6.12"),
+            parse_version("6.6.54"),
+            parse_version("6.1.112"),
+        ];
         for (version, expect) in [
             ("6.12.1", Ternary::True),
             ("6.13", Ternary::True),
@@ -446,7 +451,7 @@ mod tests {
             ("6.1.100 (6.1.0-28-amd64)", Ternary::False),
             ("6.1.112 (6.1.0-28-amd64)", Ternary::True),
         ] {
-            assert_eq!(v(version).has_fix(&fixed), expect, "{version}");
+            assert_eq!(parse_version(version).has_fix(&fixed), expect, "{version}");
         }
     }
 
@@ -477,12 +482,12 @@ mod tests {
 
         #[test]
         fn what_is_printed_reads_the_same(text in version_text()) {
-            prop_assert_eq!(v(&text).to_string(), text);
+            prop_assert_eq!(parse_version(&text).to_string(), text);
         }
 
         #[test]
         fn the_order_is_one(a in version_text(), b in version_text(), c in version_text()) {
-            let [a, b, c] = [v(&a), v(&b), v(&c)];
+            let [a, b, c] = [parse_version(&a), parse_version(&b), parse_version(&c)];
             prop_assert_eq!(a.cmp(&b), b.cmp(&a).reverse());
             if a <= b && b <= c {
                 prop_assert!(a <= c);

@@ -1,22 +1,21 @@
 //! The answers: what to use for each setting that an admin asks about, now and recommended. Every
-//! target has all of them.
+//! target has an answer to every topic.
 //!
-//! A change comes from a step of the plan, *keep* from a rule of that level; without either there
-//! is no advice. An answer is undecided where a rule lacks a fact or a measurement.
+//! A step of the plan gives *change* or *keep*; without a step there is no advice. An answer is
+//! undecided where a rule lacks a fact or a measurement.
 
 use std::collections::BTreeMap;
 
 use super::model::answer::{Answer, AnswerAction, AnswerValue, Latency, Topic};
-use super::{Report, Step, TargetSummary, latency, options, stack};
+use super::{Report, Step, TargetSummary, latency, mount_and_mkfs_options, stack};
 use walwise_judge::rules::{Basis, Confidence, Finding, Level, Outcome};
 use walwise_measure::measure::MethodResult;
-use walwise_model::escape::Command;
+use walwise_model::escape::ShellCommand;
 use walwise_model::facts::catalog::postgres::WalSyncMethod;
 use walwise_model::facts::catalog::{mount, mysql, postgres};
-use walwise_model::facts::{Area, KeyInfo, Scope, Subject};
+use walwise_model::facts::{KeyInfo, Scope, ServerArea, Subject};
 use walwise_model::settings::{self, Setting, SettingKind};
 
-/// All answers about a target, from the findings about it.
 pub fn target_answers(
     report: &Report,
     target: &TargetSummary,
@@ -30,7 +29,7 @@ pub fn target_answers(
 }
 
 impl Topic {
-    /// The topic that a setting belongs to; `None` for settings without an answer.
+    /// `None` for settings without an answer.
     pub fn from_setting(setting: &Setting) -> Option<Self> {
         match setting.kind {
             SettingKind::Filesystem | SettingKind::Placement => Some(Self::Filesystem),
@@ -56,7 +55,8 @@ impl Topic {
         }
     }
 
-    /// The facts that hold the setting's value; a server has one of them.
+    /// The facts that hold the setting's value, one for each server version that names the setting
+    /// differently.
     fn setting_facts(self) -> &'static [&'static KeyInfo] {
         match self {
             Self::WalSyncMethod => &[&postgres::WAL_SYNC_METHOD.info],
@@ -72,10 +72,10 @@ impl Topic {
 struct TargetContext<'r> {
     report: &'r Report,
     target: &'r TargetSummary,
-    /// The kind of the server, or the assumed one where there is none.
-    area: Area,
+    /// The kind of the server, or the assumed kind if the target has no server.
+    area: ServerArea,
     mount: Option<Subject>,
-    /// Undecided findings about the target, without optional ones.
+    /// Optional findings are left out.
     undecided: Vec<&'r Finding>,
 }
 
@@ -92,39 +92,41 @@ impl<'r> TargetContext<'r> {
             report,
             target,
             area: area.unwrap_or(report.engine),
-            mount: report.facts.resolve(&target.target, Scope::Mount),
+            mount: report.facts.subject_in_scope(&target.target, Scope::Mount),
             undecided: about.iter().copied().filter(is_open).collect(),
         }
     }
 
     fn answer(&self, topic: Topic) -> Answer {
         match topic {
-            Topic::Filesystem => self.filesystem(),
-            Topic::MkfsOptions => self.mkfs_options(),
-            Topic::MountOptions => self.mount_options(),
-            Topic::WalSyncMethod | Topic::MaxWalSize => self.server_setting(Area::Pg, topic),
-            Topic::FlushMethod | Topic::FlushLog | Topic::RedoCapacity => {
-                self.server_setting(Area::Mysql, topic)
+            Topic::Filesystem => self.filesystem_answer(),
+            Topic::MkfsOptions => self.mkfs_options_answer(),
+            Topic::MountOptions => self.mount_options_answer(),
+            Topic::WalSyncMethod | Topic::MaxWalSize => {
+                self.server_setting_answer(ServerArea::Pg, topic)
             }
-            Topic::CommitLatency => self.latency(),
+            Topic::FlushMethod | Topic::FlushLog | Topic::RedoCapacity => {
+                self.server_setting_answer(ServerArea::Mysql, topic)
+            }
+            Topic::CommitLatency => self.latency_answer(),
         }
     }
 
-    fn is_free(&self) -> bool {
+    fn is_free_disk(&self) -> bool {
         self.target
             .content
             .as_ref()
             .is_some_and(super::DeviceContent::is_available)
     }
 
-    /// The steps of the target's plan that answer this, changes first.
+    /// Steps that change something come first.
     fn topic_steps(&self, topic: Topic) -> Vec<&'r Step> {
         let steps = self
             .report
             .plan(&self.target.target)
             .into_iter()
             .flat_map(|plan| &plan.steps);
-        // A mount further down the stack has options of its own.
+        // A mount below this one in the stack has its own options.
         let elsewhere = |step: &Step| {
             step.subject.scope() == Scope::Mount
                 && self.mount.as_ref().is_some_and(|own| step.subject != *own)
@@ -132,11 +134,11 @@ impl<'r> TargetContext<'r> {
         let answers = |step: &Step| Topic::from_setting(step.advice.setting) == Some(topic);
         let steps = steps.filter(|step| answers(step) && !elsewhere(step));
         let mut steps: Vec<&Step> = steps.collect();
-        steps.sort_by_key(|step| step.keeps());
+        steps.sort_by_key(|step| step.keeps_setting());
         steps
     }
 
-    /// The answer of the first step, else of an undecided finding, else no advice.
+    /// The answer comes from the first step, or else from an undecided finding.
     fn plan_answer(&self, topic: Topic, steps: &[&Step], current: Option<String>) -> Answer {
         let answers = |setting: &&'static Setting| Topic::from_setting(setting) == Some(topic);
         match steps.first() {
@@ -147,12 +149,12 @@ impl<'r> TargetContext<'r> {
                 .find(|one| one.settings.iter().any(answers))
             {
                 Some(open) => Answer {
-                    current: text_value(current),
+                    current: to_text_value(current),
                     ..Answer::undecided(open.title.clone())
                 },
                 None => Answer {
-                    current: text_value(current),
-                    ..Answer::no_advice("no rule advises".to_owned())
+                    current: to_text_value(current),
+                    ..Answer::no_advice("no rule recommends a change".to_owned())
                 },
             },
         }
@@ -161,20 +163,20 @@ impl<'r> TargetContext<'r> {
     fn step_answer(&self, step: &Step, current: Option<String>) -> Answer {
         let advice = &step.advice;
         let set = || advice.change.values().first().cloned();
-        let value = if step.keeps() {
+        let value = if step.keeps_setting() {
             current.clone()
         } else {
             step.result.clone().or_else(set)
         };
-        let action = match step.keeps() {
+        let action = match step.keeps_setting() {
             true => AnswerAction::Keep,
             false if self.target.kind.is_device() => AnswerAction::Create,
             false => AnswerAction::Change,
         };
         Answer {
             action,
-            value: text_value(value),
-            current: text_value(current),
+            value: to_text_value(value),
+            current: to_text_value(current),
             basis: Some(step.basis),
             confidence: Some(step.confidence),
             reason: step.title.trim_end_matches('.').to_owned(),
@@ -184,8 +186,8 @@ impl<'r> TargetContext<'r> {
         }
     }
 
-    fn filesystem(&self) -> Answer {
-        if self.target.kind.is_device() && !self.is_free() {
+    fn filesystem_answer(&self) -> Answer {
+        if self.target.kind.is_device() && !self.is_free_disk() {
             return Answer::not_applicable("the disk is not free");
         }
         let fstype = self
@@ -202,28 +204,28 @@ impl<'r> TargetContext<'r> {
         )
     }
 
-    fn mkfs_options(&self) -> Answer {
+    fn mkfs_options_answer(&self) -> Answer {
         if !self.target.kind.is_device() {
             return Answer::not_applicable("the file system exists");
         }
-        if !self.is_free() {
+        if !self.is_free_disk() {
             return Answer::not_applicable("the disk is not free");
         }
         let steps = self.topic_steps(Topic::MkfsOptions);
         let mut answer = self.plan_answer(Topic::MkfsOptions, &steps, None);
         let results = steps
             .iter()
-            .filter(|step| !step.keeps())
+            .filter(|step| !step.keeps_setting())
             .filter_map(|step| step.result.as_deref());
         let value = results.collect::<Vec<_>>().join(" ");
         if !value.is_empty() {
-            answer.value = text_value(Some(value));
+            answer.value = to_text_value(Some(value));
         }
         answer
     }
 
-    fn mount_options(&self) -> Answer {
-        if self.target.kind.is_device() && !self.is_free() {
+    fn mount_options_answer(&self) -> Answer {
+        if self.target.kind.is_device() && !self.is_free_disk() {
             return Answer::not_applicable("the disk is not free");
         }
         let in_force = self
@@ -231,8 +233,10 @@ impl<'r> TargetContext<'r> {
             .as_ref()
             .and_then(|mount| stack::mount_options(&self.report.facts, mount));
         let shown = in_force.map(|words| {
-            let mut shown = stack::count_overlay_layers(options::explicit_options(&words));
-            // The tidy form leaves out the default; the mount table has it.
+            let mut shown = stack::collapse_overlay_layers(
+                mount_and_mkfs_options::explicit_mount_options(&words),
+            );
+            // `explicit_options` leaves out the default `relatime`, which the mount table shows.
             if words.iter().any(|word| word == "relatime") {
                 shown.insert(shown.len().min(1), "relatime".to_owned());
             }
@@ -249,12 +253,11 @@ impl<'r> TargetContext<'r> {
         )
     }
 
-    /// The answer about a server setting of `area`, from the fact that holds it on this server.
-    fn server_setting(&self, area: Area, topic: Topic) -> Answer {
+    fn server_setting_answer(&self, area: ServerArea, topic: Topic) -> Answer {
         if self.area != area {
             return Answer::not_applicable(match area {
-                Area::Pg => "not a PostgreSQL server",
-                Area::Mysql => "not a MySQL or MariaDB server",
+                ServerArea::Pg => "not a PostgreSQL server",
+                ServerArea::Mysql => "not a MySQL or MariaDB server",
             });
         }
         let (facts, steps) = (topic.setting_facts(), self.topic_steps(topic));
@@ -265,12 +268,11 @@ impl<'r> TargetContext<'r> {
                 "no server here yet"
             };
             return match steps.first() {
-                Some(step) if step.keeps() => {
-                    // Only one rule keeps a value where there is no server yet, and it keeps this
-                    // default.
+                Some(step) if step.keeps_setting() => {
+                    // Without a server, the only value that a rule keeps is the default.
                     let default = WalSyncMethod::Fdatasync.as_str().to_owned();
                     Answer {
-                        value: text_value(Some(default)),
+                        value: to_text_value(Some(default)),
                         ..self.step_answer(step, None)
                     }
                 }
@@ -286,15 +288,15 @@ impl<'r> TargetContext<'r> {
             .iter()
             .position(|fact| self.report.facts.reading(cluster, fact.id).is_known());
         let fact = facts.get(known.unwrap_or_default());
-        let setting = fact.and_then(|fact| settings::find(fact.name));
+        let setting = fact.and_then(|fact| settings::find_by_name(fact.name));
         let written = fact.and_then(|fact| {
             let value = self.report.facts.reading(cluster, fact.id).value()?.clone();
             let setting = setting?;
-            Some(setting.with_unit(&setting.config_value(&value)))
+            Some(setting.format_with_unit(&setting.format_config_value(&value)))
         });
         let mut answer = self.plan_answer(topic, &steps, written.clone());
         if let (Some(AnswerValue::Text(value)), Some(setting)) = (&answer.value, setting) {
-            answer.value = text_value(Some(setting.with_unit(value)));
+            answer.value = to_text_value(Some(setting.format_with_unit(value)));
         }
         if steps.is_empty() && written.is_none() {
             answer = Answer::undecided("the value in force could not be read".to_owned());
@@ -308,51 +310,51 @@ impl<'r> TargetContext<'r> {
             let current = answer.current.take();
             answer = Answer {
                 current,
-                apply: self.check_command(),
+                apply: self.measure_command(),
                 ..Answer::undecided("not measured".to_owned())
             };
         }
         let is_other = known.is_some_and(|place| place > 0);
         Answer {
-            setting: setting.filter(|_| is_other).map(Setting::own_name),
+            setting: setting.filter(|_| is_other).map(Setting::name_without_area),
             ..answer
         }
     }
 
-    /// The command that measures the target.
-    fn check_command(&self) -> Vec<Command> {
-        // Nothing can be measured in a capture.
-        let check = Command::check(self.target.target.name(), "").filter(|_| self.report.host.live);
+    fn measure_command(&self) -> Vec<ShellCommand> {
+        // A capture cannot be measured.
+        let check = ShellCommand::walwise_check(self.target.target.name(), "")
+            .filter(|_| self.report.host.live);
         check.into_iter().collect()
     }
 
-    fn latency(&self) -> Answer {
+    fn latency_answer(&self) -> Answer {
         if self.target.kind.is_device() {
             return Answer::undecided("not mounted".to_owned());
         }
         if latency::has_no_flushes(self.report, &self.target.target) {
             return Answer::undecided("no flush reaches the disk".to_owned());
         }
-        let found = latency::row_in_force(self.report, self.target);
-        let current = found.and_then(|(_, row)| latency(row));
+        let found = latency::measurement_row_in_force(self.report, self.target);
+        let current = found.and_then(|(_, row)| paced_latency(row));
         let (Some((measurement, _)), Some(current)) = (found, current) else {
             let reason = if self.report.host.live {
                 "not measured"
             } else {
-                "captures hold no measurement"
+                "captures hold no measurements"
             };
             return Answer {
-                apply: self.check_command(),
+                apply: self.measure_command(),
                 ..Answer::undecided(reason.to_owned())
             };
         };
         let current = Some(AnswerValue::Latency(current));
-        let reason = measurement.basis();
-        let changes = |step: &&Step| step.basis == Basis::Measured && !step.keeps();
+        let reason = measurement.paced_basis_text();
+        let changes = |step: &&Step| step.basis == Basis::Measured && !step.keeps_setting();
         let best = measurement
-            .server_rows()
+            .one_page_server_rows()
             .find(|row| row.method == measurement.best)
-            .and_then(latency);
+            .and_then(paced_latency);
         match (
             self.topic_steps(Topic::WalSyncMethod)
                 .into_iter()
@@ -375,7 +377,7 @@ impl<'r> TargetContext<'r> {
     }
 }
 
-fn latency(row: &MethodResult) -> Option<Latency> {
+fn paced_latency(row: &MethodResult) -> Option<Latency> {
     let paced = row.paced.as_ref()?;
     Some(Latency {
         method: row.method.name().to_owned(),
@@ -386,6 +388,6 @@ fn latency(row: &MethodResult) -> Option<Latency> {
     })
 }
 
-fn text_value(value: Option<String>) -> Option<AnswerValue> {
+fn to_text_value(value: Option<String>) -> Option<AnswerValue> {
     value.map(AnswerValue::Text)
 }

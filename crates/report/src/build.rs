@@ -1,18 +1,18 @@
-//! Facts, verdicts, findings and measurements → the report.
+//! Builds the report from facts, verdicts, findings and measurements.
 //!
-//! It establishes one fixed order and removes advice that the guard refuses. [`super::plan`] makes
-//! the plans, [`super::stack`] the stacks. Refused advice is removed from the findings too, so that
-//! no output can name a value that kernel, tool or server would refuse.
+//! All lists get a fixed order here. Advice that the guard refuses is removed from the findings
+//! too, so that no output names a value that kernel, tool or server would refuse.
 
 use std::collections::{BTreeMap, BTreeSet};
 
 use walwise_model::settings::{NewFilesystem, SettingKind};
 
-use super::index::Index;
+use super::findings_by_subject::FindingsBySubject;
 use super::{
     Conflict, DeviceContent, DirectoryRow, FilesystemRefusal, HostSummary, Plan, ProbeResult,
     Report, RunOption, SCHEMA_VERSION, TargetSummary, ToolSummary, Withheld, answers, disk_ranking,
-    fixes, hop, latency, mysql, plan, postgres, remedy, remount, stack, truncate,
+    fixes, flush_hop, latency, mysql_commands, plan, postgres_commands, remedies, remount_commands,
+    stack, stack_truncation,
 };
 use walwise_judge::compat::RelatedAdvice;
 use walwise_judge::durability::Verdict;
@@ -20,63 +20,57 @@ use walwise_judge::rules::{Advice, Evaluation, Finding, Pack};
 use walwise_measure::measure::Measurement;
 use walwise_model::facts::catalog::target::{self, TargetKind};
 use walwise_model::facts::catalog::{host, kernel};
-use walwise_model::facts::{Area, Choice, FactSet, Scope, Subject};
+use walwise_model::facts::{Choice, FactSet, Scope, ServerArea, Subject};
 use walwise_model::parallel;
 
-/// Checks whether kernel, tool or server would accept advice on a subject, given the other advice
-/// of the same finding about the file system to create; the error names the refusing component.
+/// Checks whether kernel, tool or server would accept advice on a subject. `RelatedAdvice` is the
+/// finding's other advice about the file system to create. The error names the component that
+/// refuses.
 pub type Guard<'a> =
     dyn Fn(&Subject, &Advice, &RelatedAdvice<'_>) -> Result<(), String> + Sync + 'a;
 
-/// The inputs of a report.
-pub struct Input<'a> {
-    /// All facts, read and concluded.
+pub struct ReportInput<'a> {
     pub facts: &'a FactSet,
-    /// The verdict of each target.
     pub verdicts: Vec<Verdict>,
-    /// The results of all rules.
     pub evaluation: Evaluation,
-    /// Measurements by target.
     pub measurements: BTreeMap<Subject, Measurement>,
-    /// The rules that each rule overrides.
+    /// For each rule id, the rules it overrides.
     pub overrides: plan::Overrides,
-    /// The file system that the user wants on a free disk, by target.
+    /// The file system that the user chose for a free disk, by target.
     pub wanted: &'a BTreeMap<Subject, NewFilesystem>,
-    /// Why a file system cannot be created on a free disk, if so.
+    /// Returns why a given file system cannot be created on a free disk.
     pub refusal_reason: &'a FilesystemRefusal<'a>,
     pub context: RunContext,
-    /// The last check of each advice.
     pub guard: &'a Guard<'a>,
 }
 
-/// Properties of the run rather than of the machine.
+/// Properties of the run, not of the host.
 #[derive(Clone, Debug)]
 pub struct RunContext {
     pub when: String,
-    /// Whether the facts are from this host rather than from a capture.
+    /// False for a capture.
     pub live: bool,
-    /// The options of this run that its commands repeat.
+    /// The options of this run that printed commands repeat.
     pub options: Vec<RunOption>,
     pub version: String,
-    /// The number of evaluated rules.
+    /// The number of rules evaluated.
     pub rules: usize,
-    /// The target that was asked for; `None` when everything found was examined.
+    /// TARGET as given on the command line; `None` if all targets are examined.
     pub asked: Option<String>,
-    /// The server assumed for answers where there is none.
-    pub engine: Area,
-    /// The identity of rules and tables.
+    /// The server assumed for targets without one.
+    pub engine: ServerArea,
     pub pack: Pack,
 }
 
-pub fn build(input: Input<'_>) -> Report {
-    let Input {
+pub fn build(input: ReportInput<'_>) -> Report {
+    let ReportInput {
         facts,
         mut verdicts,
         evaluation,
         measurements,
         ..
     } = input;
-    let Input {
+    let ReportInput {
         overrides,
         wanted,
         refusal_reason: refusal,
@@ -94,14 +88,14 @@ pub fn build(input: Input<'_>) -> Report {
         mut findings,
         tallies,
     } = evaluation;
-    let withheld = withhold_refused(&mut findings, guard);
-    mysql::add_commands(&mut findings, facts);
-    postgres::add_commands(&mut findings, facts);
-    remedy::fill_in(&mut findings, &withheld);
+    let withheld = withhold_refused_advice(&mut findings, guard);
+    mysql_commands::add_commands(&mut findings, facts);
+    postgres_commands::add_commands(&mut findings, facts);
+    remedies::fill_in_critical_remedies(&mut findings, &withheld);
     findings.sort_by(|a, b| a.sort_key().cmp(&b.sort_key()));
     verdicts.sort_by(|a, b| a.target.cmp(&b.target));
     for verdict in &mut verdicts {
-        hop::describe(facts, verdict);
+        flush_hop::describe_hops(facts, verdict);
     }
     let concerns = SubjectsByTarget::from_facts(facts);
     let verdict = |target: &Subject| {
@@ -110,12 +104,12 @@ pub fn build(input: Input<'_>) -> Report {
             .ok()?;
         verdicts.get(at)
     };
-    let subjects: Vec<&Subject> = facts.subjects(Scope::Target).collect();
+    let subjects: Vec<&Subject> = facts.subjects_of_scope(Scope::Target).collect();
     let mut targets: Vec<TargetSummary> = parallel::map(&subjects, |target| {
         target_summary(facts, &concerns, target, verdict(target))
     });
     disk_ranking::rank_free_disks(facts, &mut targets);
-    let index = Index::new(&findings);
+    let index = FindingsBySubject::new(&findings);
     let planned = parallel::map_chunks(&targets, |piece| {
         let mut conflicts = Vec::new();
         let about = |target: &TargetSummary| {
@@ -125,7 +119,7 @@ pub fn build(input: Input<'_>) -> Report {
                 .map(|(_, finding)| finding)
                 .collect::<Vec<_>>()
         };
-        let plan = |target| plan::plan(&basis, target, &about(target), &mut conflicts);
+        let plan = |target| plan::build_plan(&basis, target, &about(target), &mut conflicts);
         let plans: Vec<Plan> = piece.iter().map(plan).collect();
         (plans, conflicts)
     });
@@ -138,7 +132,7 @@ pub fn build(input: Input<'_>) -> Report {
             .collect();
         conflicts.extend(new);
     }
-    remount::add_all_commands(&mut findings, facts);
+    remount_commands::add_commands_to_findings(&mut findings, facts);
     let stacks = parallel::map(&subjects, |target| {
         stack::build_stack(facts, target, verdict(target))
     });
@@ -179,9 +173,9 @@ pub fn build(input: Input<'_>) -> Report {
         upgrade: None,
         facts: facts.clone(),
     };
-    fixes::fill_in_commands(&mut report);
-    report.prices = latency::from_measurements(&report);
-    let index = Index::new(&report.findings);
+    fixes::fill_in_step_commands(&mut report);
+    report.prices = latency::latencies_from_probes(&report);
+    let index = FindingsBySubject::new(&report.findings);
     let answers = parallel::map(&report.targets, |target| {
         let about = index
             .findings_about(&target.subjects)
@@ -192,13 +186,14 @@ pub fn build(input: Input<'_>) -> Report {
     for (target, answers) in report.targets.iter_mut().zip(answers) {
         target.answers = answers;
     }
-    truncate::truncate_stacks(&mut report);
+    stack_truncation::truncate_stacks(&mut report);
     report
 }
 
-/// Removes refused advice from the findings, and adds the advice that rules held back.
-fn withhold_refused(findings: &mut [Finding], guard: &Guard<'_>) -> Vec<Withheld> {
-    let refusals = parallel::map(findings, |finding| refusals(finding, guard));
+/// Removes refused advice from the findings. Returns this advice, and the advice that the rules
+/// themselves held back.
+fn withhold_refused_advice(findings: &mut [Finding], guard: &Guard<'_>) -> Vec<Withheld> {
+    let refusals = parallel::map(findings, |finding| refusal_reasons(finding, guard));
     let mut withheld = Vec::new();
     for (
         Finding {
@@ -237,8 +232,8 @@ fn withhold_refused(findings: &mut [Finding], guard: &Guard<'_>) -> Vec<Withheld
     withheld
 }
 
-/// For each advice of a finding, why it is refused, if so.
-fn refusals(finding: &Finding, guard: &Guard<'_>) -> Vec<Option<String>> {
+/// One entry for each piece of advice: the reason for the refusal, or `None`.
+fn refusal_reasons(finding: &Finding, guard: &Guard<'_>) -> Vec<Option<String>> {
     let Finding {
         subject, advice, ..
     } = finding;
@@ -286,11 +281,11 @@ fn target_summary(
     subject: &Subject,
     verdict: Option<&Verdict>,
 ) -> TargetSummary {
-    let cluster = facts.resolve(subject, Scope::Cluster);
+    let cluster = facts.subject_in_scope(subject, Scope::Cluster);
     let name = cluster.as_ref().and_then(|cluster| {
-        Area::ALL
+        ServerArea::ALL
             .iter()
-            .find_map(|area| facts.value(cluster, area.database().name))
+            .find_map(|area| facts.value(cluster, area.database_profile().name))
     });
     let path = facts
         .value(subject, &target::PATH)
@@ -308,7 +303,7 @@ fn target_summary(
     let directories = facts
         .value(subject, &target::DIRECTORIES)
         .unwrap_or_default();
-    // A target that cannot be examined counts as a directory; the collector has warned.
+    // A target that cannot be examined counts as a directory; the collector has already warned.
     let kind = facts
         .value(subject, &target::KIND)
         .unwrap_or(TargetKind::Directory);
@@ -329,7 +324,7 @@ fn target_summary(
     }
 }
 
-/// The cluster's name with the path, unless an unnamed cluster's name already contains it.
+/// The server's name and the path. The path is left out if the name already ends with ` in PATH`.
 fn target_title(cluster: Option<String>, path: &str) -> String {
     match cluster {
         Some(name) if name.ends_with(&format!(" in {path}")) => name,
@@ -338,7 +333,7 @@ fn target_title(cluster: Option<String>, path: &str) -> String {
     }
 }
 
-/// The subjects that concern a target; boot lines are grouped by mount once for all targets.
+/// Groups boot lines by mount once for all targets, because a host can have thousands.
 pub struct SubjectsByTarget<'a> {
     facts: &'a FactSet,
     boot_lines: BTreeMap<Subject, Vec<Subject>>,
@@ -347,8 +342,8 @@ pub struct SubjectsByTarget<'a> {
 impl<'a> SubjectsByTarget<'a> {
     pub fn from_facts(facts: &'a FactSet) -> Self {
         let mut boots: BTreeMap<Subject, Vec<Subject>> = BTreeMap::new();
-        for boot in facts.subjects(Scope::Boot) {
-            if let Some(mount) = facts.resolve(boot, Scope::Mount) {
+        for boot in facts.subjects_of_scope(Scope::Boot) {
+            if let Some(mount) = facts.subject_in_scope(boot, Scope::Mount) {
                 boots.entry(mount).or_default().push(boot.clone());
             }
         }
@@ -358,17 +353,17 @@ impl<'a> SubjectsByTarget<'a> {
         }
     }
 
-    /// Everything that concerns a target, in a fixed order: itself, its stack, the boot lines of
-    /// its mounts, its cluster.
+    /// The target, its stack, the boot lines of its mounts, and its cluster, in this order and
+    /// without duplicates.
     pub fn subjects(&self, target: &Subject) -> Vec<Subject> {
         let facts = self.facts;
         let mut all = vec![target.clone()];
         all.extend(
             [Scope::Mount, Scope::Device]
                 .into_iter()
-                .filter_map(|scope| facts.resolve(target, scope)),
+                .filter_map(|scope| facts.subject_in_scope(target, scope)),
         );
-        all.extend(facts.stack(target));
+        all.extend(facts.layers_below(target));
         let boots: BTreeSet<&Subject> = all
             .iter()
             .filter_map(|mount| self.boot_lines.get(mount))
@@ -376,7 +371,7 @@ impl<'a> SubjectsByTarget<'a> {
             .collect();
         let boots: Vec<Subject> = boots.into_iter().cloned().collect();
         all.extend(boots);
-        all.extend(facts.resolve(target, Scope::Cluster));
+        all.extend(facts.subject_in_scope(target, Scope::Cluster));
         let mut seen = BTreeSet::new();
         all.retain(|subject| seen.insert(subject.clone()));
         all

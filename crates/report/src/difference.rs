@@ -1,28 +1,28 @@
 //! The difference between two reports of a host: facts, findings, verdicts, commit latency.
 //!
-//! It compares and judges nothing: each report's own rules decided what is dangerous. It never adds
-//! to a report's conclusions, so an earlier report cannot unlock anything that the present machine
-//! does not.
+//! Nothing is judged again: each report's own rules decided what is dangerous. An earlier report
+//! never adds to the conclusions of the present one.
 
 mod parse;
 mod renames;
 mod snapshot;
 mod latency_shifts {
-    //! Commit latency now and before, and the changed facts that may explain a shift.
+    //! Compares commit latency now and before, and finds the changed facts that may explain a
+    //! shift.
     //!
-    //! Only rows that both reports measured are compared. A cause is *likely* at best: the reports
-    //! show that a fact and the latency changed, not that one caused the other. No cause is sought
-    //! without a significant shift.
+    //! Only rows that both reports measured are compared. A cause is *likely* at best: a fact and
+    //! the latency changed between the reports, which does not prove a cause. Without a significant
+    //! shift no cause is sought.
 
     use std::collections::BTreeSet;
 
     use super::snapshot::{ProbeSnapshot, ReportSnapshot, RowSnapshot};
-    use crate::model::difference::{Cause, FactChange, ProbeShift, RowShift};
-    use walwise_measure::measure::{Method, shift};
+    use crate::model::difference::{FactChange, LikelyCause, ProbeShift, RowShift};
+    use walwise_measure::measure::{Method, shift_between};
     use walwise_model::facts::catalog::postgres::{self, WalSyncMethod};
-    use walwise_model::facts::{Choice, Nature, Scope, Subject, catalog};
+    use walwise_model::facts::{Choice, FactStability, Scope, Subject, catalog};
 
-    /// The latency shift of every target that both reports measured.
+    /// Covers the targets that both reports measured with the same kind of log and page size.
     pub fn probe_shifts(
         before: &ReportSnapshot,
         now: &ReportSnapshot,
@@ -59,7 +59,7 @@ mod latency_shifts {
             directory_now: new.directory.clone(),
             method: new.log.in_force.or_else(|| main_method(now, target, &rows)),
             rows,
-            doubts: doubts(old, new),
+            doubts: comparison_doubts(old, new),
             likely_causes: Vec::new(),
         };
         if probe.is_significant() {
@@ -75,12 +75,12 @@ mod latency_shifts {
             as_server: new.as_server,
             before_us: old.median_us,
             now_us: new.median_us,
-            shift: shift(&old.rounds_us, &new.rounds_us),
+            shift: shift_between(&old.rounds_us, &new.rounds_us),
         }
     }
 
-    /// Why the figures may not be comparable.
-    fn doubts(old: &ProbeSnapshot, new: &ProbeSnapshot) -> Vec<String> {
+    /// Reasons why the two measurements may not be comparable.
+    fn comparison_doubts(old: &ProbeSnapshot, new: &ProbeSnapshot) -> Vec<String> {
         let said = |when: &str, says: &String| format!("{when}: {}", says.trim_end_matches('.'));
         let before = old.doubts.iter().map(|says| said("before", says));
         before
@@ -88,22 +88,23 @@ mod latency_shifts {
             .collect()
     }
 
-    /// The method in force where it was measured, else the default.
+    /// The sync method in force, or else the default method, or else the first one. Only measured
+    /// methods count.
     fn main_method(now: &ReportSnapshot, target: &Subject, rows: &[RowShift]) -> Option<Method> {
         let of_server = || {
             rows.iter()
                 .filter(|row| row.as_server && row.pages == 1 && row.method.is_durable())
         };
-        let in_force = target_subjects(now, target)
+        let in_force = target_and_host_subjects(now, target)
             .into_iter()
             .filter(|subject| subject.scope() == Scope::Cluster)
             .find_map(|cluster| now.value(cluster, postgres::WAL_SYNC_METHOD.name()))
             .and_then(|shown| WalSyncMethod::from_word(&shown.text()));
         let named =
-            of_server().find(|row| in_force.is_some() && row.method.server_method() == in_force);
+            of_server().find(|row| in_force.is_some() && row.method.wal_sync_method() == in_force);
         let is_default = |row: &&RowShift| {
             row.method
-                .server_method()
+                .wal_sync_method()
                 .is_some_and(WalSyncMethod::is_fdatasync)
         };
         let default = || of_server().find(is_default);
@@ -113,31 +114,40 @@ mod latency_shifts {
             .map(|row| row.method)
     }
 
-    /// The subjects that concern a target, and the host.
-    fn target_subjects<'k>(kept: &'k ReportSnapshot, target: &Subject) -> BTreeSet<&'k Subject> {
+    /// The subjects that concern the target, and the host.
+    fn target_and_host_subjects<'k>(
+        kept: &'k ReportSnapshot,
+        target: &Subject,
+    ) -> BTreeSet<&'k Subject> {
         let own = kept
             .targets
             .get(target)
             .into_iter()
             .flat_map(|target| &target.subjects);
         own.chain(
-            kept.subjects()
+            kept.subjects_with_facts()
                 .filter(|subject| subject.scope() == Scope::Host),
         )
         .collect()
     }
 
-    /// Changed facts that can affect commit latency. Derived facts are represented by their inputs.
-    fn likely_causes(now: &ReportSnapshot, target: &Subject, changes: &[FactChange]) -> Vec<Cause> {
-        let concerned = target_subjects(now, target);
+    /// Changed facts that can affect commit latency. A derived fact is left out, because its inputs
+    /// are among the facts.
+    fn likely_causes(
+        now: &ReportSnapshot,
+        target: &Subject,
+        changes: &[FactChange],
+    ) -> Vec<LikelyCause> {
+        let concerned = target_and_host_subjects(now, target);
         let can = |change: &&FactChange| {
-            let prices = catalog::find(change.fact).is_some_and(|info| info.affects_latency);
+            let prices =
+                catalog::find_by_name(change.fact).is_some_and(|info| info.affects_latency);
             prices
-                && change.nature != Nature::Concluded
-                && change.values().is_some()
+                && change.nature != FactStability::Concluded
+                && change.known_values().is_some()
                 && concerned.contains(&change.subject)
         };
-        let cause = |change: &FactChange| Cause {
+        let cause = |change: &FactChange| LikelyCause {
             subject: change.subject.clone(),
             fact: change.fact,
         };
@@ -147,29 +157,29 @@ mod latency_shifts {
 
 use std::collections::{BTreeMap, BTreeSet};
 
-pub use super::model::difference::Class;
+pub use super::model::difference::FindingChangeKind;
 pub use parse::{MAX_BYTES, ParseError};
 pub use snapshot::{ProbeSnapshot, ReportSnapshot, TargetSnapshot};
 
 use super::model::difference::{
-    Difference, FactChange, FindingChange, KeptFact, KeptFinding, Made, Renamed, VerdictChange,
+    Difference, FactChange, FactState, FindingChange, FindingState, Renamed, ReportOrigin,
+    VerdictChange,
 };
 use renames::Renames;
 use walwise_judge::durability::VerdictKind;
-use walwise_model::escape::Command;
-use walwise_model::facts::{Nature, Scope, Subject, catalog};
+use walwise_model::escape::ShellCommand;
+use walwise_model::facts::{FactStability, Scope, Subject, catalog};
 use walwise_model::text::names_and_count;
 
-/// The difference between two reports.
 pub fn difference(before: &ReportSnapshot, now: &ReportSnapshot) -> Difference {
     let names = Renames::detect(before, now);
-    let old = names.apply(before);
+    let old = names.rename_snapshot(before);
     let mut difference = Difference {
         before: before.origin.clone(),
         same_host: is_same_host(&before.origin, &now.origin),
-        remarks: remarks(&old, now),
+        remarks: comparison_remarks(&old, now),
         renamed: names
-            .existing(now)
+            .pairs_still_existing(now)
             .map(|(a, b)| Renamed {
                 before: a.clone(),
                 now: b.clone(),
@@ -194,29 +204,30 @@ pub fn difference(before: &ReportSnapshot, now: &ReportSnapshot) -> Difference {
     difference
 }
 
-/// Two hosts with known names are the same if the names are.
-fn is_same_host(before: &Made, now: &Made) -> bool {
+/// A host whose name is unknown counts as the same host.
+fn is_same_host(before: &ReportOrigin, now: &ReportOrigin) -> bool {
     let known = |name: &str| !name.is_empty() && name != "unknown";
     !known(&before.host) || !known(&now.host) || before.host == now.host
 }
 
-/// Subjects of one report that the other lacks; none where different targets were asked for.
+/// Subjects in `from` that `of` lacks. Targets count only if both reports cover the same targets.
 fn missing_subjects(from: &ReportSnapshot, of: &ReportSnapshot) -> Vec<Subject> {
     let alike = has_same_targets(from, of);
     let counts = |subject: &&Subject| alike || !from.targets.contains_key(*subject);
     let gone = from
-        .subjects()
+        .subjects_with_facts()
         .filter(|subject| !of.facts.contains_key(*subject));
     gone.filter(counts).cloned().collect()
 }
 
-/// Whether both reports cover the same targets, whatever names were used to request them.
+/// True if both reports cover the same targets, even if TARGET was written differently.
 fn has_same_targets(a: &ReportSnapshot, b: &ReportSnapshot) -> bool {
     let both = a.origin.asked.is_some() && b.origin.asked.is_some();
     a.origin.asked == b.origin.asked || (both && a.targets.keys().eq(b.targets.keys()))
 }
 
-/// The subjects of the targets in both reports, and the host; `None` if the targets are the same.
+/// The subjects of the targets in both reports, and the host. `None` if the reports cover the same
+/// targets, so that nothing needs filtering.
 fn common_subjects(before: &ReportSnapshot, now: &ReportSnapshot) -> Option<BTreeSet<Subject>> {
     if has_same_targets(before, now) {
         return None;
@@ -228,7 +239,7 @@ fn common_subjects(before: &ReportSnapshot, now: &ReportSnapshot) -> Option<BTre
     let own = both
         .flat_map(|(target, old, new)| old.subjects.iter().chain(&new.subjects).chain([target]));
     let host = now
-        .subjects()
+        .subjects_with_facts()
         .filter(|subject| subject.scope() == Scope::Host);
     Some(own.chain(host).cloned().collect())
 }
@@ -258,7 +269,7 @@ fn finding_changes(before: &ReportSnapshot, now: &ReportSnapshot) -> Vec<Finding
         FindingChange {
             rule: rule.clone(),
             subject: subject.clone(),
-            class: finding_class(old, new, || lacks(before), || lacks(now)),
+            class: finding_change_kind(old, new, || lacks(before), || lacks(now)),
             before: old.cloned(),
             now: new.cloned(),
         }
@@ -266,27 +277,27 @@ fn finding_changes(before: &ReportSnapshot, now: &ReportSnapshot) -> Vec<Finding
     all.iter().map(change).collect()
 }
 
-/// The class of a finding; the last two arguments tell whether either report lacks its rule or its
-/// subject.
-fn finding_class(
-    before: Option<&KeptFinding>,
-    now: Option<&KeptFinding>,
+/// `lacked` and `lacks` return whether the earlier and the present report lack the finding's rule
+/// or subject.
+fn finding_change_kind(
+    before: Option<&FindingState>,
+    now: Option<&FindingState>,
     lacked: impl FnOnce() -> bool,
     lacks: impl FnOnce() -> bool,
-) -> Class {
+) -> FindingChangeKind {
     match (before, now) {
-        (None, Some(_)) if lacked() => Class::Appeared,
-        (Some(_), None) if lacks() => Class::Gone,
-        (None, Some(now)) if now.applies => Class::New,
-        (Some(before), None) if before.applies => Class::Fixed,
+        (None, Some(_)) if lacked() => FindingChangeKind::Appeared,
+        (Some(_), None) if lacks() => FindingChangeKind::Gone,
+        (None, Some(now)) if now.applies => FindingChangeKind::New,
+        (Some(before), None) if before.applies => FindingChangeKind::Fixed,
         (Some(before), Some(now)) if before.applies && now.applies && before.level != now.level => {
-            Class::Level
+            FindingChangeKind::Level
         }
-        (Some(before), Some(now)) if before.applies == now.applies => Class::Same,
-        (Some(before), _) if !before.applies => Class::Decided,
-        (_, Some(_)) => Class::Undecided,
-        // Unreachable: every key is from one of the reports.
-        (Some(_) | None, None) => Class::Same,
+        (Some(before), Some(now)) if before.applies == now.applies => FindingChangeKind::Same,
+        (Some(before), _) if !before.applies => FindingChangeKind::Decided,
+        (_, Some(_)) => FindingChangeKind::Undecided,
+        // Unreachable: every key is from one of the two reports.
+        (Some(_) | None, None) => FindingChangeKind::Same,
     }
 }
 
@@ -303,7 +314,7 @@ fn fact_changes(before: &ReportSnapshot, now: &ReportSnapshot) -> Vec<FactChange
         .flat_map(BTreeMap::keys)
         .copied()
         .collect();
-    // A fact that only one of the versions collects is not a change of the host.
+    // A fact that only one of the two walwise versions collects is not a change of the host.
     let same_version = before.origin.walwise == now.origin.walwise;
     let comparable =
         |fact: &str| same_version || (known_then.contains(fact) && known_now.contains(fact));
@@ -315,8 +326,9 @@ fn fact_changes(before: &ReportSnapshot, now: &ReportSnapshot) -> Vec<FactChange
         let names: BTreeSet<&'static str> = old.keys().chain(new.keys()).copied().collect();
         for fact in names.into_iter().filter(|fact| comparable(fact)) {
             let (old, new) = (old.get(fact), new.get(fact));
-            let nature = catalog::find(fact).map_or(Nature::Lasting, |info| info.nature);
-            if nature != Nature::Measured && differs(old, new) {
+            let nature =
+                catalog::find_by_name(fact).map_or(FactStability::Lasting, |info| info.nature);
+            if nature != FactStability::Measured && fact_differs(old, new) {
                 let subject = subject.clone();
                 changes.push(FactChange {
                     subject,
@@ -331,11 +343,11 @@ fn fact_changes(before: &ReportSnapshot, now: &ReportSnapshot) -> Vec<FactChange
     changes
 }
 
-/// Whether a fact changed. One that is unknown in both has not, whatever the reasons.
-fn differs(before: Option<&KeptFact>, now: Option<&KeptFact>) -> bool {
+/// A fact that is unknown in both reports has not changed, even if the reasons differ.
+fn fact_differs(before: Option<&FactState>, now: Option<&FactState>) -> bool {
     match (
-        before.and_then(KeptFact::value),
-        now.and_then(KeptFact::value),
+        before.and_then(FactState::value),
+        now.and_then(FactState::value),
     ) {
         (Some(before), Some(now)) => !before.is_same(now),
         (None, None) => false,
@@ -343,8 +355,8 @@ fn differs(before: Option<&KeptFact>, now: Option<&KeptFact>) -> bool {
     }
 }
 
-/// The limits of the comparison.
-fn remarks(before: &ReportSnapshot, now: &ReportSnapshot) -> Vec<String> {
+/// Differences between the two reports that limit the comparison.
+fn comparison_remarks(before: &ReportSnapshot, now: &ReportSnapshot) -> Vec<String> {
     let (was, is) = (&before.origin, &now.origin);
     let mut remarks = Vec::new();
     if !has_same_targets(before, now) {
@@ -372,11 +384,11 @@ fn remarks(before: &ReportSnapshot, now: &ReportSnapshot) -> Vec<String> {
     match (was.privileged, is.privileged) {
         (Some(true), Some(false)) => {
             remarks
-                .push("the baseline was made as root, this report without: fewer facts".to_owned());
+                .push("the baseline was made as root, this report was not: fewer facts".to_owned());
         }
         (Some(false), Some(true)) => {
             remarks
-                .push("this report was made as root, the baseline without: more facts".to_owned());
+                .push("this report was made as root, the baseline was not: more facts".to_owned());
         }
         _ => {}
     }
@@ -393,18 +405,18 @@ fn remarks(before: &ReportSnapshot, now: &ReportSnapshot) -> Vec<String> {
     );
     if !new.is_empty() || !old.is_empty() {
         remarks.push(format!(
-            "the rules differ from the baseline's (new: {}; gone: {}), so findings may differ",
+            "the baseline used other rules (new: {}; gone: {}), so findings may differ",
             ids(new),
             ids(old)
         ));
     } else if was.walwise != is.walwise {
         remarks.push(format!(
-            "the baseline was made by walwise {}, this report by {}: rules may differ, and so may findings",
+            "the baseline was made by walwise {}, this report by {}: rules and findings may differ",
             was.walwise, is.walwise
         ));
     } else if was.pack != is.pack {
         remarks.push(
-            "rules have changed since the baseline under the same ids, so findings may differ"
+            "rules have changed since the baseline but kept their ids, so findings may differ"
                 .to_owned(),
         );
     }
@@ -416,13 +428,13 @@ fn remarks(before: &ReportSnapshot, now: &ReportSnapshot) -> Vec<String> {
         let name = target.name();
         remarks.push(format!(
             "the baseline measured commit latency on {name}, this run did not: {}",
-            Command::or_placeholder(Command::check(name, ""))
+            ShellCommand::or_placeholder(ShellCommand::walwise_check(name, ""))
         ));
     }
     if before.unknown_facts > 0 {
         let count = before.unknown_facts;
         remarks.push(format!(
-            "{count} facts of the baseline are unknown to this version and were not compared"
+            "{count} facts of the baseline are not supported by this version and were not compared"
         ));
     }
     if before.unreadable > 0 {

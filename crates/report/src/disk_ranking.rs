@@ -1,17 +1,16 @@
-//! The order in which to use several free disks, as far as it can be known without writing to a
-//! disk.
+//! Ranks free disks for a database, without writing to a disk.
 //!
-//! Durability counts before speed, and an unknown property never counts as the best. The rotational
-//! flag only lowers a disk's rank, because virtual disks set it at random.
+//! Durability counts before speed. An unknown cache, rotational flag or size never counts as the
+//! best. The rotational flag only lowers a disk's rank, because virtual disks set it at random.
 
 use std::cmp::Reverse;
 
 use super::{DeviceContent, TargetSummary};
-use walwise_model::facts::catalog::device::{self, Cache, Transport};
+use walwise_model::facts::catalog::device::{self, CacheVolatility, Transport};
 use walwise_model::facts::{FactSet, Scope};
 use walwise_model::text;
 
-/// Gives every free disk its rank and the reason, when there is more than one.
+/// A single free disk gets no rank.
 pub fn rank_free_disks(facts: &FactSet, targets: &mut [TargetSummary]) {
     let free = |target: &&mut TargetSummary| {
         target
@@ -30,7 +29,7 @@ pub fn rank_free_disks(facts: &FactSet, targets: &mut [TargetSummary]) {
     }
 }
 
-/// The sort key, smaller is better: attachment, cache, rotation, size.
+/// Smaller is better. The parts, in order: attachment, cache, rotation, size.
 fn rank_key(facts: &FactSet, target: &TargetSummary) -> impl Ord + use<> {
     let disk = target
         .subjects
@@ -38,7 +37,7 @@ fn rank_key(facts: &FactSet, target: &TargetSummary) -> impl Ord + use<> {
         .find(|subject| subject.scope() == Scope::Device);
     let attachment = match disk.and_then(|disk| facts.value(disk, &device::TRANSPORT)) {
         Some(Transport::Usb | Transport::Mmc) => 2,
-        Some(Transport::Network) => 1,
+        Some(Transport::Network) | None => 1,
         Some(
             Transport::Nvme
             | Transport::Scsi
@@ -53,14 +52,13 @@ fn rank_key(facts: &FactSet, target: &TargetSummary) -> impl Ord + use<> {
             | Transport::Megaraid
             | Transport::Raid
             | Transport::Other,
-        )
-        | None => 0,
+        ) => 0,
     };
     let cache = match disk.and_then(|disk| facts.value(disk, &device::CACHE)) {
-        Some(Cache::None | Cache::Protected) => 0,
-        Some(Cache::Volatile) => 1,
-        Some(Cache::Contradictory) => 3,
-        Some(Cache::Unknown) | None => 2,
+        Some(CacheVolatility::None | CacheVolatility::Protected) => 0,
+        Some(CacheVolatility::Volatile) => 1,
+        Some(CacheVolatility::Contradictory) => 3,
+        Some(CacheVolatility::Unknown) | None => 2,
     };
     let rotation = match disk.and_then(|disk| facts.value(disk, &device::ROTATIONAL)) {
         Some(false) => 0,
@@ -82,21 +80,21 @@ fn rank_reason(facts: &FactSet, target: &TargetSummary) -> String {
         return String::new();
     };
     let cache = match facts.value(disk, &device::CACHE) {
-        Some(Cache::None) => "no volatile cache",
-        Some(Cache::Protected) => "cache protected against power failure",
-        Some(Cache::Volatile) => "volatile cache, so every commit waits for a flush",
-        Some(Cache::Contradictory) => "contradictory cache reports",
-        Some(Cache::Unknown) | None => "cache unknown",
+        Some(CacheVolatility::None) => "no volatile cache",
+        Some(CacheVolatility::Protected) => "cache protected against power failure",
+        Some(CacheVolatility::Volatile) => "volatile cache, so every commit waits for a flush",
+        Some(CacheVolatility::Contradictory) => "contradictory cache reports",
+        Some(CacheVolatility::Unknown) | None => "cache unknown",
     };
     let rotation = match facts.value(disk, &device::ROTATIONAL) {
         Some(false) => Some("not rotational"),
-        Some(true) => Some("reports itself rotational"),
+        Some(true) => Some("reports itself as rotational"),
         None => None,
     };
     let transport = facts
         .value(disk, &device::TRANSPORT)
-        .filter(|transport| transport.is_known());
-    let size = facts.value(disk, &device::SIZE).map(text::bytes);
+        .filter(|transport| transport.is_recognised());
+    let size = facts.value(disk, &device::SIZE).map(text::format_bytes);
     [
         Some(cache.to_owned()),
         rotation.map(str::to_owned),
@@ -111,12 +109,12 @@ fn rank_reason(facts: &FactSet, target: &TargetSummary) -> String {
 
 #[cfg(test)]
 mod tests {
-    use crate::sample;
+    use crate::sample_reports;
     use walwise_model::facts::catalog::target::{self, TargetKind};
     use walwise_model::facts::{Choice, FactSet, Source, Subject};
 
     use super::*;
-    use walwise_model::facts::catalog::device::Content;
+    use walwise_model::facts::catalog::device::ContentState;
 
     #[test]
     fn safety_then_certainty_then_speed_then_size() {
@@ -127,7 +125,7 @@ mod tests {
                     Subject::device(name),
                     Subject::target(format!("/dev/{name}")),
                 );
-                let seen = || Source::call("test");
+                let seen = || Source::system_call("test");
                 facts.insert_known(
                     &block,
                     &device::TRANSPORT,
@@ -140,12 +138,12 @@ mod tests {
                     facts.insert_known(
                         &block,
                         &device::CACHE,
-                        Cache::from_word(cache).unwrap(),
+                        CacheVolatility::from_word(cache).unwrap(),
                         seen(),
                     );
                 }
                 facts.insert_known(&place, &target::KIND, TargetKind::Device, seen());
-                facts.insert_known(&block, &device::CONTENT, Content::Free, seen());
+                facts.insert_known(&block, &device::CONTENT, ContentState::Free, seen());
                 facts.add_edge(&place, &block);
                 facts.link(&place, &block);
             };
@@ -156,7 +154,7 @@ mod tests {
         disk("e", Some("protected"), "sata", true, 9);
         disk("f", Some("none"), "nvme", false, 3);
         disk("g", Some("none"), "nvme", false, 5);
-        let report = sample::report(
+        let report = sample_reports::build_report(
             &facts,
             Vec::new(),
             Vec::new(),
@@ -179,6 +177,6 @@ mod tests {
 
     #[test]
     fn one_free_disk_needs_no_rank() {
-        assert_eq!(sample::free_disk().targets[0].rank, None);
+        assert_eq!(sample_reports::free_disk().targets[0].rank, None);
     }
 }

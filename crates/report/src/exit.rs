@@ -1,25 +1,28 @@
-//! The exit codes of `check` and `upgrade`, from the report alone.
+//! The exit codes of `check` and `upgrade`, computed from the report alone.
 //!
-//! 0 nothing; 3 a critical finding; 4 a finding of the requested level; 5 only an undecided rule of
-//! that level, an unproven verdict, or a boot mount that could not be read. The first of 3, 4, 5
-//! wins. With TARGET, findings on other targets do not count, but those on the host do. A verdict
-//! counts like a finding.
+//! - 0: nothing to report
+//! - 3: a critical finding
+//! - 4: a finding of the requested level
+//! - 5: an undecided rule of that level, an unproven verdict, or a boot mount that could not be
+//!   read; only if undecided rules count
+//!
+//! The first of 3, 4 and 5 that fits wins. With TARGET, only findings on the target and on the host
+//! count. A verdict counts like a finding.
 
 use std::collections::BTreeSet;
 
 use super::model::Report;
-use super::model::upgrade::{Item, Upgrade};
+use super::model::upgrade::{Upgrade, UpgradeItem};
 use walwise_judge::durability::VerdictKind;
 use walwise_judge::rules::{Finding, Level, Outcome};
 use walwise_model::facts::note::{BootNote, Note};
 use walwise_model::facts::{Scope, Subject};
 
-/// The conditions under which a check fails.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct FailCondition {
     /// The lowest failing level. A `keep` never fails.
     pub level: Level,
-    /// Whether an undecided rule of that level fails, too.
+    /// True if an undecided rule of that level fails, too.
     pub undecided: bool,
 }
 
@@ -35,9 +38,7 @@ impl Default for FailCondition {
 /// The worst result of a report at or above a level.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum WorstResult {
-    /// A finding or a verdict, at this level.
     Finding(Level),
-    /// A rule that is undecided.
     Undecided,
     Nothing,
 }
@@ -58,7 +59,7 @@ pub(super) fn worst_result(report: &Report, fail_on: FailCondition) -> WorstResu
         .verdicts
         .iter()
         .filter_map(|verdict| verdict_level(verdict.standing));
-    let findings = counted_findings(report);
+    let findings = findings_in_scope(report);
     let found = findings
         .iter()
         .filter(|f| f.outcome == Outcome::Applies)
@@ -76,7 +77,7 @@ pub(super) fn worst_result(report: &Report, fail_on: FailCondition) -> WorstResu
         || unread
         || findings
             .iter()
-            .any(|f| is_undecided(&f.outcome) && reaches(f.level));
+            .any(|f| is_undecided_beyond_measurement(&f.outcome) && reaches(f.level));
     match worst {
         Some(level) => WorstResult::Finding(level),
         None if fail_on.undecided && open => WorstResult::Undecided,
@@ -85,10 +86,10 @@ pub(super) fn worst_result(report: &Report, fail_on: FailCondition) -> WorstResu
 }
 
 impl Upgrade {
-    /// The exit code, by the rules of `check`.
+    /// Uses the exit codes of `check`: 0, 3, 4 or 5.
     pub fn exit_code(&self, fail_on: FailCondition) -> u8 {
-        let counted: Vec<&Item> = self.counted_items(fail_on.level).collect();
-        let decided = |item: &&Item| {
+        let counted: Vec<&UpgradeItem> = self.problem_items_from_level(fail_on.level).collect();
+        let decided = |item: &&UpgradeItem| {
             if item.undecided {
                 item.certain_level
             } else {
@@ -109,7 +110,7 @@ impl Upgrade {
     }
 }
 
-/// The level of a verdict; `None` for one that is no failure.
+/// `None` for verdicts that are not a failure.
 pub(super) fn verdict_level(standing: VerdictKind) -> Option<Level> {
     match standing {
         VerdictKind::AtRisk | VerdictKind::Contradictory => Some(Level::Critical),
@@ -118,8 +119,8 @@ pub(super) fn verdict_level(standing: VerdictKind) -> Option<Level> {
     }
 }
 
-/// The findings that count: all, or with TARGET those about it and about the host.
-pub(super) fn counted_findings(report: &Report) -> Vec<&Finding> {
+/// All findings, or with TARGET only those about the target and the host.
+pub(super) fn findings_in_scope(report: &Report) -> Vec<&Finding> {
     let known: BTreeSet<&Subject> = report
         .targets
         .iter()
@@ -133,16 +134,18 @@ pub(super) fn counted_findings(report: &Report) -> Vec<&Finding> {
     report.findings.iter().filter(counts).collect()
 }
 
-/// The number of undecided findings of a level that count.
 pub(super) fn undecided_count(report: &Report, level: Level) -> usize {
-    counted_findings(report)
+    findings_in_scope(report)
         .iter()
-        .filter(|finding| finding.level == level && is_undecided(&finding.outcome))
+        .filter(|finding| {
+            finding.level == level && is_undecided_beyond_measurement(&finding.outcome)
+        })
         .count()
 }
 
-/// Whether it lacks more than a measurement: without a probe those facts are missing by choice.
-fn is_undecided(outcome: &Outcome) -> bool {
+/// A finding that lacks only a measurement does not count as undecided: the user chose not to
+/// measure.
+fn is_undecided_beyond_measurement(outcome: &Outcome) -> bool {
     let Outcome::Undecided { needs } = outcome else {
         return false;
     };
@@ -154,11 +157,10 @@ fn is_undecided(outcome: &Outcome) -> bool {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::sample;
+    use crate::sample_reports;
     use walwise_model::facts::{MissingFact, UnknownReason};
 
-    /// Every combination of levels found and undecided, verdicts and options, compared with the
-    /// table in reverse: from the code to its conditions.
+    /// Compares every combination of levels, verdicts and options with the table of exit codes.
     #[test]
     fn the_table_holds_everywhere() {
         let levels: Vec<Option<Level>> = Level::ALL.into_iter().map(Some).chain([None]).collect();
@@ -169,7 +171,7 @@ mod tests {
             Some(VerdictKind::Unproven),
             Some(VerdictKind::Durable),
         ];
-        let empty = sample::free_disk();
+        let empty = sample_reports::free_disk();
         for found in &levels {
             for open in &levels {
                 for standing in standings {
@@ -177,7 +179,8 @@ mod tests {
                     for level in Level::ALL {
                         for undecided in [false, true] {
                             let code = exit_code(&report, FailCondition { level, undecided });
-                            let expected = expected(*found, *open, standing, level, undecided);
+                            let expected =
+                                expected_exit_code(*found, *open, standing, level, undecided);
                             assert_eq!(
                                 code, expected,
                                 "{found:?} {open:?} {standing:?} {level:?} {undecided}"
@@ -189,11 +192,11 @@ mod tests {
         }
     }
 
-    /// Findings on other targets never count, whatever their level; those about the host or a layer
-    /// below the target do; without TARGET all do.
+    /// With TARGET, only findings on the target's subjects and on the host count; without TARGET
+    /// all do.
     #[test]
     fn what_lies_beside_the_asked_target_does_not_count() {
-        let empty = report_with(&sample::free_disk(), None, None, None);
+        let empty = report_with(&sample_reports::free_disk(), None, None, None);
         let disk = Subject::device("sdc");
         let beside = [
             Subject::mount("/other"),
@@ -208,13 +211,13 @@ mod tests {
             for subject in
                 beside
                     .iter()
-                    .chain([&disk, &Subject::host(), &sample::free_disk_target()])
+                    .chain([&disk, &Subject::host(), &sample_reports::free_disk_target()])
             {
                 for asked in [None, Some("/dev/sdc".to_owned())] {
                     let counts = asked.is_none() || !beside.contains(subject);
-                    let finding = sample::finding("rule.one", subject, level, Vec::new());
+                    let finding = sample_reports::finding("rule.one", subject, level, Vec::new());
                     for finding in [make_undecided(finding.clone(), &[]), finding] {
-                        let open = is_undecided(&finding.outcome);
+                        let open = is_undecided_beyond_measurement(&finding.outcome);
                         let report = Report {
                             findings: vec![finding],
                             asked: asked.clone(),
@@ -239,7 +242,7 @@ mod tests {
 
     #[test]
     fn what_only_a_measurement_lacks_is_not_open() {
-        let mut report = report_with(&sample::free_disk(), None, None, None);
+        let mut report = report_with(&sample_reports::free_disk(), None, None, None);
         let cases: [(&[&[&str]], u8); 6] = [
             (&[&["probe.best"]], 0),
             (&[&["probe.best", "probe.fsync_us"]], 0),
@@ -249,9 +252,9 @@ mod tests {
             (&[&[]], 5),
         ];
         for (needs, expected) in cases {
-            let finding = sample::finding(
+            let finding = sample_reports::finding(
                 "rule.one",
-                &sample::free_disk_target(),
+                &sample_reports::free_disk_target(),
                 Level::Critical,
                 Vec::new(),
             );
@@ -282,7 +285,7 @@ mod tests {
         }
     }
 
-    fn expected(
+    fn expected_exit_code(
         found: Option<Level>,
         open: Option<Level>,
         standing: Option<VerdictKind>,
@@ -311,8 +314,8 @@ mod tests {
         open: Option<Level>,
         standing: Option<VerdictKind>,
     ) -> Report {
-        let target = sample::free_disk_target();
-        let finding = |level| sample::finding("rule.one", &target, level, Vec::new());
+        let target = sample_reports::free_disk_target();
+        let finding = |level| sample_reports::finding("rule.one", &target, level, Vec::new());
         let mut report = empty.clone();
         report.findings = found.map(finding).into_iter().collect();
         report
@@ -323,7 +326,7 @@ mod tests {
             ..finding(Level::Critical)
         });
         report.verdicts = standing
-            .map(|standing| sample::verdict(&target, standing))
+            .map(|standing| sample_reports::verdict(&target, standing))
             .into_iter()
             .collect();
         report

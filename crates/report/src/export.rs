@@ -1,7 +1,8 @@
-//! Text to paste: fstab lines, udev rules. Common parts: header, reasons as comments, and the lock.
+//! Text to paste: fstab lines and udev rules. This module has the common parts: header, reasons,
+//! and the check whether lines may be pasted.
 //!
-//! They show the plan's changes; settings without change are omitted. All text from a capture is a
-//! comment, because a capture masks disk identities. So are changes that could lose data.
+//! Settings without change are omitted. A change that could lose data is a comment. So is all text
+//! from a capture, because a capture masks disk identities.
 
 mod boot_mounts;
 pub mod fstab;
@@ -11,8 +12,8 @@ use super::{Report, Step};
 use walwise_judge::rules::Risk;
 use walwise_model::escape::comment;
 
-/// The header: tool, host and time, the kind of document, and instructions.
-fn header(report: &Report, what: &str, how: &[&str]) -> String {
+/// `what` names the kind of document. `how` lists the instructions for the reader.
+fn file_header(report: &Report, what: &str, how: &[&str]) -> String {
     let mut lines = vec![format!(
         "walwise {} on {}, {}: {what}; for review, nothing was changed.",
         report.tool.version, report.host.name, report.when
@@ -24,20 +25,19 @@ fn header(report: &Report, what: &str, how: &[&str]) -> String {
                 .to_owned(),
         );
     }
-    comments(&lines)
+    comment_lines(&lines)
 }
 
-fn comments<S: AsRef<str>>(lines: &[S]) -> String {
-    comment::lines(lines)
+fn comment_lines<S: AsRef<str>>(lines: &[S]) -> String {
+    comment::comment_lines(lines)
 }
 
-/// The heading of one part.
 fn part_heading(title: &str) -> String {
-    format!("\n# ==== {} ====\n", comment::escape_line(title))
+    format!("\n# ==== {} ====\n", comment::escape_comment_line(title))
 }
 
-/// The reasons of a change: level, title and rules of each step.
-fn reasons(steps: &[&Step]) -> String {
+/// The level, title and rules of each step, as comments.
+fn reason_comments(steps: &[&Step]) -> String {
     let one = |step: &&Step| {
         format!(
             "{}: {} ({})",
@@ -46,46 +46,49 @@ fn reasons(steps: &[&Step]) -> String {
             step.rules.join(", ")
         )
     };
-    comments(&steps.iter().map(one).collect::<Vec<_>>())
+    comment_lines(&steps.iter().map(one).collect::<Vec<_>>())
 }
 
-/// Lines to paste, or comments if the report is a capture or a step could lose data.
-fn paste_lines<S: AsRef<str>>(report: &Report, steps: &[&Step], lines: &[S]) -> String {
+/// The lines are comments if the report is from a capture or a step could lose data.
+fn pasteable_or_commented_lines<S: AsRef<str>>(
+    report: &Report,
+    steps: &[&Step],
+    lines: &[S],
+) -> String {
     let loses = steps
         .iter()
         .any(|step| step.advice.risk == Risk::DataLossIfWrong);
     if loses {
         let warning = "!!!! COMMITTED DATA MAY BE LOST if a fact is wrong !!!!";
-        return comments(&[warning]) + &comments(lines);
+        return comment_lines(&[warning]) + &comment_lines(lines);
     }
     if !report.host.live {
-        return comments(lines);
+        return comment_lines(lines);
     }
     lines
         .iter()
-        .flat_map(|line| [comment::escape_line(line.as_ref()), "\n".to_owned()])
+        .flat_map(|line| [comment::escape_comment_line(line.as_ref()), "\n".to_owned()])
         .collect()
 }
 
-fn nothing_to_change(why: &[String]) -> String {
-    comments(&["Nothing to change:"]) + &comments(why)
+fn nothing_to_change_text(why: &[String]) -> String {
+    comment_lines(&["Nothing to change:"]) + &comment_lines(why)
 }
 
 #[cfg(test)]
 mod testing {
-    //! Reports with one arbitrary boot line.
 
     use std::collections::BTreeMap;
 
-    use crate::{Report, sample};
+    use crate::{Report, sample_reports};
     use walwise_judge::rules::{Advice, Change, Level};
     use walwise_model::facts::catalog::{boot, mount};
     use walwise_model::facts::{FactSet, Source, Subject};
     use walwise_model::text::display_safe;
 
-    /// The text of a line or a unit.
+    /// The fields of an fstab line or a mount unit, as written in the file.
     #[derive(Clone, Debug)]
-    pub struct Written {
+    pub struct BootLineFields {
         pub path: &'static str,
         pub source: Vec<u8>,
         pub point: Vec<u8>,
@@ -95,7 +98,7 @@ mod testing {
         pub whole: bool,
     }
 
-    impl Default for Written {
+    impl Default for BootLineFields {
         fn default() -> Self {
             Self {
                 path: "/etc/fstab",
@@ -113,37 +116,41 @@ mod testing {
         list.iter().map(|word| word.as_bytes().to_vec()).collect()
     }
 
-    pub fn add(list: &[&str]) -> Change {
+    pub fn add_change(list: &[&str]) -> Change {
         Change::Add(list.iter().map(|&word| word.to_owned()).collect())
     }
 
-    pub fn remove(list: &[&str]) -> Change {
+    pub fn remove_change(list: &[&str]) -> Change {
         Change::Remove(list.iter().map(|&word| word.to_owned()).collect())
     }
 
-    /// A report of one ext4 target with this boot line, and with these changes advised to the line
-    /// and to the mount.
-    pub fn report(written: &Written, of_line: Option<Change>, of_mount: Option<Change>) -> Report {
+    /// A report with one ext4 target and one boot line. `of_line` and `of_mount` are changes
+    /// advised to the line and to the mount.
+    pub fn boot_line_report(
+        written: &BootLineFields,
+        of_line: Option<Change>,
+        of_mount: Option<Change>,
+    ) -> Report {
         let point = display_safe(&written.point);
         let (place, fs, line) = (
             Subject::target("/srv/a"),
             Subject::mount(&point),
             Subject::boot(&point),
         );
-        let origin = || Source::line(written.path, 9);
+        let origin = || Source::file_line(written.path, 9);
         let mut facts = FactSet::default();
         facts.add_subject(&place);
         facts.insert_known(&fs, &mount::FSTYPE, "ext4".to_owned(), origin());
         facts.insert_known(
             &fs,
             &mount::OPTIONS,
-            sample::word_list("rw,relatime"),
+            sample_reports::word_list("rw,relatime"),
             origin(),
         );
         facts.insert_known(
             &fs,
             &mount::SUPER_OPTIONS,
-            sample::word_list("rw,nobarrier,discard"),
+            sample_reports::word_list("rw,nobarrier,discard"),
             origin(),
         );
         facts.insert_known(
@@ -153,7 +160,7 @@ mod testing {
             origin(),
         );
         facts.insert_known(&line, &boot::POINT, point, origin());
-        // The type `auto` is known from the present mount.
+        // The present mount shows the file system of a line with type `auto`.
         let known = if written.fstype == "auto" {
             "ext4"
         } else {
@@ -189,13 +196,13 @@ mod testing {
         facts.link(&line, &fs);
         let finding = |rule: &str, subject: &Subject, setting: &str, change| {
             let advice = Advice {
-                ..sample::advice(setting, change)
+                ..sample_reports::advice(setting, change)
             };
-            sample::finding(rule, subject, Level::Warning, vec![advice])
+            sample_reports::finding(rule, subject, Level::Warning, vec![advice])
         };
         let of_line = of_line.map(|change| finding("of.line", &line, "boot.options", change));
         let of_mount = of_mount.map(|change| finding("of.mount", &fs, "mount.options", change));
-        sample::report(
+        sample_reports::build_report(
             &facts,
             Vec::new(),
             of_line.into_iter().chain(of_mount).collect(),
@@ -203,15 +210,15 @@ mod testing {
         )
     }
 
-    /// The lines that could be pasted unchanged.
-    pub fn active(text: &str) -> Vec<&str> {
+    /// Lines that are not comments.
+    pub fn active_lines(text: &str) -> Vec<&str> {
         text.lines()
             .filter(|line| !line.starts_with('#') && !line.is_empty())
             .collect()
     }
 
     /// Hostile and ordinary names.
-    pub fn name() -> impl proptest::strategy::Strategy<Value = Vec<u8>> {
+    pub fn any_name() -> impl proptest::strategy::Strategy<Value = Vec<u8>> {
         use proptest::prelude::*;
         let worst = prop::sample::select(
             b" \t\n\\\"'%#$`*?[]{}()<>|&;!~=,:.-_/aZ0\r\x1b\x7f\xff\xc3\xa9".to_vec(),

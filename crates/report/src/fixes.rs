@@ -6,7 +6,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use super::model::answer::Topic;
 use super::{Plan, Report, Step, TargetSummary, mkfs, setting_source};
 use walwise_judge::rules::{Advice, Basis, Finding, Level, Outcome, Risk};
-use walwise_model::escape::Command;
+use walwise_model::escape::ShellCommand;
 use walwise_model::facts::{Reading, Scope, Subject, Value};
 use walwise_model::settings::{MountTime, Setting, SettingKind};
 
@@ -15,19 +15,19 @@ pub struct Fix<'r> {
     pub level: Level,
     pub title: String,
     pub subject: &'r Subject,
-    /// The setting that it changes, where it is a step of the plan.
+    /// `None` for a finding outside the plan.
     pub setting: Option<&'static Setting>,
     pub risk: Risk,
-    pub commands: Vec<Command>,
-    /// What to do, where no command does it.
+    pub commands: Vec<ShellCommand>,
+    /// What to do by hand if no command makes the change.
     pub remedy: Option<String>,
-    /// The source of the value in force.
+    /// The source of the value in force, such as a file and line.
     pub source: Option<String>,
     pub rules: Vec<String>,
     basis: Basis,
 }
 
-/// The entries about a target, with the findings about it.
+/// `about` are the findings about the target.
 pub(crate) fn target_fixes<'r>(
     report: &'r Report,
     target: &TargetSummary,
@@ -42,7 +42,7 @@ pub(crate) fn target_fixes<'r>(
         .plan(&target.target)
         .into_iter()
         .flat_map(|plan| &plan.steps);
-    let changes = steps.filter(|step| !step.keeps());
+    let changes = steps.filter(|step| !step.keeps_setting());
     let mut fixes: Vec<Fix<'_>> = changes
         .flat_map(|step| step_fixes(report, target, step, &about))
         .collect();
@@ -58,7 +58,7 @@ pub(crate) fn target_fixes<'r>(
             .filter(|finding| finding.level >= Level::Warning)
             .map(|finding| finding_fix(finding)),
     );
-    // Sorting is stable, so that the order of the plan decides last.
+    // The sort is stable, so the order of the plan decides between equals.
     fixes.sort_by_key(|fix| {
         (
             Reverse(fix.level),
@@ -66,20 +66,26 @@ pub(crate) fn target_fixes<'r>(
             answer_position(fix.setting),
         )
     });
-    merge(fixes)
+    merge_fixes(fixes)
 }
 
-fn apply_commands(report: &Report, target: &TargetSummary, advice: &Advice) -> Vec<Command> {
-    let [apply, ..] = all_commands(report, target, advice);
+fn commands_to_apply(
+    report: &Report,
+    target: &TargetSummary,
+    advice: &Advice,
+) -> Vec<ShellCommand> {
+    let [apply, ..] = apply_verify_undo_commands(report, target, advice);
     apply
 }
 
-/// Completes the commands of each step. Where none can be run, comments say what to do by hand and
-/// what the value was before.
-pub fn fill_in_commands(report: &mut Report) {
+/// Fills in the missing commands of the plans' steps: generated commands, or shell comments with
+/// what to do by hand and what the value was.
+pub fn fill_in_step_commands(report: &mut Report) {
     let of_plan = |(target, plan): (&TargetSummary, &Plan)| {
-        let step =
-            |step: &Step| (!step.keeps()).then(|| all_commands(report, target, &step.advice));
+        let step = |step: &Step| {
+            (!step.keeps_setting())
+                .then(|| apply_verify_undo_commands(report, target, &step.advice))
+        };
         plan.steps.iter().map(step).collect::<Vec<_>>()
     };
     let completed: Vec<_> = report
@@ -103,25 +109,29 @@ pub fn fill_in_commands(report: &mut Report) {
     }
 }
 
-/// The commands that apply, verify and undo advice.
-fn all_commands(report: &Report, target: &TargetSummary, advice: &Advice) -> [Vec<Command>; 3] {
-    let or = |commands: &[Command], other: &dyn Fn() -> Vec<Command>| {
+/// Commands to apply, verify and undo, in this order.
+fn apply_verify_undo_commands(
+    report: &Report,
+    target: &TargetSummary,
+    advice: &Advice,
+) -> [Vec<ShellCommand>; 3] {
+    let or = |commands: &[ShellCommand], other: &dyn Fn() -> Vec<ShellCommand>| {
         if commands.is_empty() && advice.own.is_empty() {
             other()
         } else {
             commands.to_vec()
         }
     };
-    let by_hand = |says: &str| vec![Command::comment(says)];
-    // On a free disk, the script creates the file system with all its options, and re-checks the
-    // disk first.
+    let by_hand = |says: &str| vec![ShellCommand::comment(says)];
+    // On a free disk, one script checks the disk again and creates the file system with all
+    // options.
     let script = || {
-        mkfs::recheck_command(report, &target.target, " --format script --output setup.sh")
+        mkfs::free_disk_check_command(report, &target.target, " --format script --output setup.sh")
             .into_iter()
             .collect()
     };
     let apply = || match advice.setting.kind {
-        SettingKind::BootOptions => fstab_command(report, target).into_iter().collect(),
+        SettingKind::BootOptions => walwise_fstab_command(report, target).into_iter().collect(),
         SettingKind::Filesystem | SettingKind::Placement => {
             let (from, to) = (target.target.name(), advice.summary());
             by_hand(&format!(
@@ -142,9 +152,9 @@ fn all_commands(report: &Report, target: &TargetSummary, advice: &Advice) -> [Ve
         | SettingKind::Other => by_hand(&format!("by hand: {}", advice.summary())),
     };
     let verify = || {
-        let check = Command::check(target.target.name(), " --no-probe");
+        let check = ShellCommand::walwise_check(target.target.name(), " --no-probe");
         check
-            .and_then(|check| report.host.command(check))
+            .and_then(|check| report.host.with_run_options(check))
             .into_iter()
             .collect()
     };
@@ -152,12 +162,12 @@ fn all_commands(report: &Report, target: &TargetSummary, advice: &Advice) -> [Ve
         let before = if target.kind.is_device() {
             "a blank disk".to_owned()
         } else {
-            setting_source::current_value(advice)
+            setting_source::current_value_with_source(advice)
         };
         by_hand(&format!("before: {before}"))
     };
     let is_free_disk = target.kind.is_device();
-    let apply: &dyn Fn() -> Vec<Command> = if is_free_disk { &script } else { &apply };
+    let apply: &dyn Fn() -> Vec<ShellCommand> = if is_free_disk { &script } else { &apply };
     [
         or(&advice.apply, apply),
         or(&advice.verify, &verify),
@@ -165,15 +175,16 @@ fn all_commands(report: &Report, target: &TargetSummary, advice: &Advice) -> [Ve
     ]
 }
 
-/// The command that prints the lines of /etc/fstab for a target.
-pub(crate) fn fstab_command(report: &Report, target: &TargetSummary) -> Option<Command> {
-    report.host.command(Command::check(
+pub(crate) fn walwise_fstab_command(
+    report: &Report,
+    target: &TargetSummary,
+) -> Option<ShellCommand> {
+    report.host.with_run_options(ShellCommand::walwise_check(
         target.target.name(),
         " --no-probe --format fstab",
     )?)
 }
 
-/// The entries about findings that belong to no target.
 pub(crate) fn untargeted_fixes<'r>(findings: &[&'r Finding]) -> Vec<Fix<'r>> {
     let applies = findings
         .iter()
@@ -183,16 +194,15 @@ pub(crate) fn untargeted_fixes<'r>(findings: &[&'r Finding]) -> Vec<Fix<'r>> {
         .map(|finding| finding_fix(finding))
         .collect();
     fixes.sort_by_key(|fix| Reverse(fix.level));
-    merge(fixes)
+    merge_fixes(fixes)
 }
 
-/// Whether a rule only restates the verdict.
 pub fn restates_verdict(rule: &str) -> bool {
     rule.starts_with("verdict.")
 }
 
-/// A step of several rules becomes an entry for each; a mount options step stays one, since one
-/// command makes all its changes.
+/// A step that several rules advise becomes one entry per rule. A step about mount options stays
+/// one entry, because one command makes all its changes.
 fn step_fixes<'r>(
     report: &Report,
     target: &TargetSummary,
@@ -202,7 +212,7 @@ fn step_fixes<'r>(
     let advises = |finding: &Finding, advice: &Advice| {
         step.rules.contains(&finding.rule) && advice.setting == step.advice.setting
     };
-    // A rule can apply to several disks; the step is about one of them.
+    // A rule can apply to several disks, but a step is about one of them.
     let is_here = |finding: &&&Finding| match step.advice.setting.scope {
         Scope::Device | Scope::Host => finding.subject == step.subject,
         Scope::Mount | Scope::Boot | Scope::Cluster | Scope::Target => true,
@@ -223,18 +233,18 @@ fn step_fixes<'r>(
         .filter(is_here)
         .filter_map(with_advice)
         .collect();
-    // Entries with the same commands are joined later under the first title: that of the greatest
-    // interruption.
+    // Entries with equal commands are joined later and keep the first title, so the greatest
+    // interruption comes first.
     own.sort_by_key(|(finding, advice)| (Reverse(finding.level), Reverse(advice.risk)));
     for (finding, advice) in own {
         if seen.insert(&finding.rule) {
-            let is_one =
-                step.rules.len() == 1 || step.advice.setting.kind.mount() == Some(MountTime::Now);
+            let is_one = step.rules.len() == 1
+                || step.advice.setting.kind.mount_time() == Some(MountTime::Now);
             let alone = if is_one { &step.advice } else { advice };
             fixes.push(Fix {
                 setting: Some(advice.setting),
                 risk: alone.risk,
-                commands: apply_commands(report, target, alone),
+                commands: commands_to_apply(report, target, alone),
                 source: value_source(&step.advice),
                 ..finding_fix(finding)
             });
@@ -247,7 +257,7 @@ fn step_fixes<'r>(
             subject: &step.subject,
             setting: Some(step.advice.setting),
             risk: step.advice.risk,
-            commands: apply_commands(report, target, &step.advice),
+            commands: commands_to_apply(report, target, &step.advice),
             remedy: None,
             source: value_source(&step.advice),
             rules: step.rules.clone(),
@@ -279,9 +289,9 @@ fn value_source(advice: &Advice) -> Option<String> {
     }
 }
 
-/// Merges entries with the same commands, and those of one rule about one subject; a finding that
-/// restates the verdict joins the first critical one.
-fn merge(fixes: Vec<Fix<'_>>) -> Vec<Fix<'_>> {
+/// Merges entries with equal commands, and entries of one rule about one subject. A finding that
+/// restates the verdict joins the first critical entry.
+fn merge_fixes(fixes: Vec<Fix<'_>>) -> Vec<Fix<'_>> {
     let mut out: Vec<Fix<'_>> = Vec::new();
     let (mut by_commands, mut by_title) = (BTreeMap::new(), BTreeMap::new());
     let mut verdicts = Vec::new();
@@ -332,7 +342,7 @@ fn merge(fixes: Vec<Fix<'_>>) -> Vec<Fix<'_>> {
     out
 }
 
-/// The position of a setting among the answers; settings without an answer come last.
+/// The position of the setting's topic among the answers; settings without an answer come last.
 fn answer_position(setting: Option<&'static Setting>) -> usize {
     let topic = setting.and_then(Topic::from_setting);
     Topic::ALL

@@ -1,41 +1,45 @@
-//! The report as one HTML document without scripts or external resources: the dashboard first, then
-//! the sections of [`super::telling`], every finding and the facts; and the JSON report as data.
+//! The report as one HTML document without scripts or external resources: dashboard, the sections
+//! of [`super::view`], findings, facts, and the JSON report as data.
 //!
-//! `markup` escapes text. [`super::inside`] extracts the JSON again.
+//! `markup` escapes text. [`super::embedded_json`] extracts the JSON again.
 
 mod markup;
 pub mod anchors {
-    //! The ids that links can name: of rules, findings and the facts of a subject.
+    //! Ids for links to rules, findings and the facts of a subject.
     //!
-    //! An id follows from the finding alone, so monitoring can link to it without reading the
-    //! document.
+    //! An id depends only on rule and subject, so that monitoring can build links without reading
+    //! the page.
 
     use std::fmt::Write as _;
 
     use walwise_model::facts::Subject;
     use walwise_model::text;
 
-    /// The longest name, in bytes, before it is cut.
+    /// The longest encoded name, in bytes.
     const MAX_LENGTH: usize = 120;
 
-    /// The id of a finding, unique in a report: `finding-barrier.ext4-off-mount:~2fimages`.
-    pub fn finding(rule: &str, subject: &Subject) -> String {
-        // A rule has no colon and the word of a scope no hyphen, so the last hyphen before the
-        // first colon is between them.
-        format!("finding-{}-{}", encode(rule), encode(&subject.to_string()))
+    /// Unique in a report, for example `finding-barrier.ext4-off-mount:~2fimages`.
+    pub fn finding_anchor(rule: &str, subject: &Subject) -> String {
+        // Rule ids have no colon and scope words have no hyphen, so the last hyphen before the
+        // first colon separates rule and subject.
+        format!(
+            "finding-{}-{}",
+            encode_id(rule),
+            encode_id(&subject.to_string())
+        )
     }
 
-    pub fn rule(rule: &str) -> String {
-        format!("rule-{}", encode(rule))
+    pub fn rule_anchor(rule: &str) -> String {
+        format!("rule-{}", encode_id(rule))
     }
 
-    pub fn facts(subject: &Subject) -> String {
-        format!("facts-{}", encode(&subject.to_string()))
+    pub fn facts_anchor(subject: &Subject) -> String {
+        format!("facts-{}", encode_id(&subject.to_string()))
     }
 
-    /// A name as part of an id: without blanks and without characters that a link would have to
-    /// escape. A long one is cut and gets a hash, so that ids stay unique.
-    fn encode(name: &str) -> String {
+    /// Encodes a name with characters that need no escape in a link. A long name is cut and gets a
+    /// hash, so that ids stay unique.
+    fn encode_id(name: &str) -> String {
         let mut out = String::new();
         for byte in name.bytes() {
             match byte {
@@ -79,7 +83,7 @@ pub mod anchors {
                         Subject::target(name),
                         Subject::device(name),
                     ] {
-                        let place = finding(rule, &subject);
+                        let place = finding_anchor(rule, &subject);
                         assert!(
                             place
                                 .bytes()
@@ -94,7 +98,7 @@ pub mod anchors {
     }
 }
 mod chart;
-mod evidence;
+mod findings_and_facts;
 mod section;
 mod dashboard {
     //! The dashboard: the short report, with the flush path and the commit latency as charts.
@@ -102,12 +106,12 @@ mod dashboard {
     use std::collections::BTreeSet;
 
     use super::chart::TargetCharts;
-    use super::evidence::FactAppendix;
+    use super::findings_and_facts::FactAppendix;
     use super::markup::{Markup, Tag, tag};
     use super::{section, tone_class};
     use crate::Report;
-    use crate::view::short::{FixDetail, ShortPart, VisibleFixes, short_parts};
-    use crate::view::{self, Badge, Bullet, standing_symbol};
+    use crate::view::short_report::{FixDetail, ShortPart, VisibleFixes, short_parts};
+    use crate::view::{self, Badge, Bullet, verdict_symbol};
 
     pub fn dashboard(report: &Report, facts: &FactAppendix<'_>) -> Markup {
         let told: BTreeSet<&str> = report
@@ -117,10 +121,10 @@ mod dashboard {
             .collect();
         let mut out = Markup::default();
         let mut lines: Vec<Tag> = Vec::new();
-        let targets = view::worst_first(report);
+        let targets = view::targets_worst_first(report);
         let first = targets.first().copied();
         let mut pictures = first.map(|target| {
-            charts(TargetCharts {
+            target_charts(TargetCharts {
                 report,
                 target,
                 place: 1,
@@ -132,36 +136,41 @@ mod dashboard {
                 ShortPart::Line(line) => match line.badges.first() {
                     Some(verdict @ Badge::Verdict(words, of)) => {
                         let (class, sign) =
-                            (tone_class(verdict.tone()), of.map_or("·", standing_symbol));
+                            (tone_class(verdict.tone()), of.map_or("·", verdict_symbol));
                         let verdict = tag("p")
                             .attr("class", &format!("verdict {class}"))
                             .add(tag("b").text(sign))
                             .text(" ")
-                            .add(Markup::rich_text(words))
+                            .add(Markup::from_rich_text(words))
                             .text("  ")
-                            .add(Markup::rich_text(&line.text));
+                            .add(Markup::from_rich_text(&line.text));
                         Markup::from(verdict).append(pictures.take().unwrap_or_default())
                     }
                     Some(label) => {
-                        let says = Markup::rich_text(&line.text).append(rule_links(&line, &told));
-                        lines.push(tag("dt").add(section::badge(label)));
-                        lines.push(tag("dd").add(says).add(section::details(&line.details)));
+                        let says =
+                            Markup::from_rich_text(&line.text).append(rule_links(&line, &told));
+                        lines.push(tag("dt").add(section::badge_markup(label)));
+                        lines.push(
+                            tag("dd")
+                                .add(says)
+                                .add(section::details_markup(&line.details)),
+                        );
                         continue;
                     }
-                    None => tag("p").add(Markup::rich_text(&line.text)).into(),
+                    None => tag("p").add(Markup::from_rich_text(&line.text)).into(),
                 },
                 ShortPart::Grid(grid) => section::grid_table(&grid),
                 ShortPart::Answers(rows) => section::grid_table(&view::answers::answers_grid(rows)),
                 ShortPart::Fixes(list) => fix_list(list.cut_to(FixDetail::ALL[0]), &told),
                 ShortPart::Section(one) => section::render_sections(&[one], true),
             };
-            out = out.append(definition_list(&mut lines)).append(block);
+            out = out.append(take_definition_list(&mut lines)).append(block);
         }
-        out.append(definition_list(&mut lines))
+        out.append(take_definition_list(&mut lines))
     }
 
-    /// Takes the lines so far as a list of labels and texts.
-    fn definition_list(lines: &mut Vec<Tag>) -> Markup {
+    /// Takes all items out of `lines`. The result is empty if there were none.
+    fn take_definition_list(lines: &mut Vec<Tag>) -> Markup {
         let lines = std::mem::take(lines);
         if lines.is_empty() {
             Markup::default()
@@ -173,16 +182,20 @@ mod dashboard {
     fn fix_list(list: VisibleFixes, told: &BTreeSet<&str>) -> Markup {
         let mut entries: Vec<Tag> = Vec::new();
         for (_, fix) in list.entries {
-            let aside = Markup::from_static("  ").append(Markup::rich_text(&fix.note));
-            let says = Markup::rich_text(&fix.text)
+            let aside = Markup::from_static("  ").append(Markup::from_rich_text(&fix.note));
+            let says = Markup::from_rich_text(&fix.text)
                 .append(aside)
                 .append(rule_links(&fix, told));
             entries.extend(
                 fix.badges
                     .first()
-                    .map(|level| tag("dt").add(section::badge(level))),
+                    .map(|level| tag("dt").add(section::badge_markup(level))),
             );
-            entries.push(tag("dd").add(says).add(section::details(&fix.details)));
+            entries.push(
+                tag("dd")
+                    .add(says)
+                    .add(section::details_markup(&fix.details)),
+            );
         }
         let more = list
             .more
@@ -196,12 +209,12 @@ mod dashboard {
                     .add(command),
             )
         });
-        definition_list(&mut entries)
+        take_definition_list(&mut entries)
             .append(more)
             .append(persist.unwrap_or_default())
     }
 
-    /// The rules behind a line, as links to their section where the document has one.
+    /// A rule without a section on this page is not a link.
     fn rule_links(line: &Bullet, told: &BTreeSet<&str>) -> Markup {
         let each = line.rule.split(", ").filter(|rule| !rule.is_empty());
         Markup::concat(each.map(|rule| {
@@ -214,8 +227,8 @@ mod dashboard {
         }))
     }
 
-    fn charts(of: TargetCharts<'_>) -> Markup {
-        let both = [of.path(), of.latency()];
+    fn target_charts(of: TargetCharts<'_>) -> Markup {
+        let both = [of.flush_path_chart(), of.latency_chart()];
         let both: Vec<Markup> = both.into_iter().flatten().collect();
         if both.is_empty() {
             Markup::default()
@@ -227,13 +240,14 @@ mod dashboard {
 pub mod trial;
 
 use super::view::{self, Section, Tone};
-use super::{Report, embedded_json, json};
+use super::{Report, json, report_reader};
 use chart::TargetCharts;
-use evidence::FactAppendix;
+use findings_and_facts::FactAppendix;
 use markup::{Markup, tag};
 use walwise_model::parallel;
 
-/// The policy forbids scripts and loading, whatever the document holds.
+/// The content security policy blocks scripts and external resources, in case some text is not
+/// escaped.
 const PAGE_HEAD: &str = "<!DOCTYPE html>\n<html lang=\"en\">\n<head>\n<meta charset=\"utf-8\">\n\
     <meta http-equiv=\"Content-Security-Policy\" content=\"default-src 'none'; style-src 'unsafe-inline'; img-src data:\">\n\
     <meta name=\"viewport\" content=\"width=device-width, initial-scale=1\">\n\
@@ -241,12 +255,12 @@ const PAGE_HEAD: &str = "<!DOCTYPE html>\n<html lang=\"en\">\n<head>\n<meta char
 const STYLE: &str = include_str!("html/style.css");
 
 pub fn render(report: &Report) -> String {
-    let targets = view::worst_first(report);
+    let targets = view::targets_worst_first(report);
     let facts = FactAppendix::from_report(report);
     let groups = view::section_groups(report);
     let numbered: Vec<(usize, &Vec<Section>)> = groups.iter().enumerate().collect();
     let chapters = parallel::map(&numbered, |(at, sections)| {
-        // The first group is about the host, then one for each target, the last about the rest.
+        // The first group is about the host, then one group per target; the last is about the rest.
         let place = at.checked_sub(1);
         let target = place.and_then(|place| targets.get(place));
         let of = target.map(|target| TargetCharts {
@@ -255,11 +269,11 @@ pub fn render(report: &Report) -> String {
             place: *at,
             facts: &facts,
         });
-        // The dashboard has the charts of the first target.
+        // The dashboard already has these charts for the first target.
         let pictures = of
             .filter(|_| *at > 1)
             .into_iter()
-            .flat_map(|of| [of.path(), of.latency()]);
+            .flat_map(|of| [of.flush_path_chart(), of.latency_chart()]);
         let further = of.into_iter().flat_map(TargetCharts::detail_charts);
         let more = Markup::concat(pictures.flatten().chain(further));
         tag("section")
@@ -272,14 +286,23 @@ pub fn render(report: &Report) -> String {
             .append(": ")
             .append_code(&target.title);
         let to = format!("#part-{}", at + 1);
-        tag("li").add(tag("a").attr("href", &to).add(Markup::rich_text(&name)))
+        tag("li").add(
+            tag("a")
+                .attr("href", &to)
+                .add(Markup::from_rich_text(&name)),
+        )
     });
     let glance = tag("section")
         .attr("id", "glance")
         .add(tag("h2").text("At a glance"))
         .add(dashboard::dashboard(report, &facts));
     let folds = [
-        ("Findings", "findings", false, evidence::findings(report)),
+        (
+            "Findings",
+            "findings",
+            false,
+            findings_and_facts::finding_sections(report),
+        ),
         ("Facts", "facts", true, facts.table()),
     ];
     let folds: Vec<_> = folds
@@ -299,7 +322,7 @@ pub fn render(report: &Report) -> String {
     let masked = if report.host.live {
         ""
     } else {
-        " In a capture names and numbers may be masked."
+        " The report is from a capture, where names and numbers may be masked."
     };
     let review = format!(
         "For review: nothing was changed. Read commands before you run them; those that need root say so.{masked}"
@@ -310,16 +333,16 @@ pub fn render(report: &Report) -> String {
         .append(Markup::concat(chapters))
         .append(Markup::concat(folds.into_iter().map(
             |(heading, id, is_appendix, inner)| {
-                evidence::collapsible(heading, id, is_appendix, inner)
+                findings_and_facts::collapsible_section(heading, id, is_appendix, inner)
             },
         )));
     let title = format!("Storage under databases on {}", report.host.name);
-    page(&title, body, READ_COMMANDS, &json::render(report))
+    render_page(&title, body, READ_COMMANDS, &json::render(report))
 }
 
-/// A document of sections alone, such as those of a saved report, with its data.
+/// A document of these sections and the JSON data only, for example for a saved report.
 pub fn render_document(title: &str, sections: &[Section], json: &str) -> String {
-    page(
+    render_page(
         title,
         section::render_sections(sections, true),
         READ_COMMANDS,
@@ -327,12 +350,12 @@ pub fn render_document(title: &str, sections: &[Section], json: &str) -> String 
     )
 }
 
-/// The commands that read the report back from a document.
 const READ_COMMANDS: &str = "walwise show FILE, walwise check --baseline FILE";
 
-fn page(title: &str, body: Markup, read_back: &str, json: &str) -> String {
+fn render_page(title: &str, body: Markup, read_back: &str, json: &str) -> String {
     let header = tag("header").add(tag("h1").text(title));
-    let held = format!("This page contains the report as data, read by: {read_back}.");
+    let held =
+        format!("This page contains the report as JSON data. Commands that read it: {read_back}.");
     let footer = tag("footer").add(tag("p").text(&held));
     Markup::from_static(PAGE_HEAD)
         .append(Markup::from_static(STYLE))
@@ -342,14 +365,13 @@ fn page(title: &str, body: Markup, read_back: &str, json: &str) -> String {
         .append(header)
         .append(tag("main").add(body))
         .append(footer)
-        .append(Markup::from_static(embedded_json::BEGIN_TAG))
-        .append(Markup::json_data(json))
-        .append(Markup::from_static(embedded_json::END_TAG))
+        .append(Markup::from_static(report_reader::BEGIN_TAG))
+        .append(Markup::from_json_data(json))
+        .append(Markup::from_static(report_reader::END_TAG))
         .append(Markup::from_static("</body>\n</html>\n"))
         .into_string()
 }
 
-/// The CSS class of a tone.
 fn tone_class(tone: Tone) -> &'static str {
     match tone {
         Tone::Good => "good",
@@ -361,20 +383,18 @@ fn tone_class(tone: Tone) -> &'static str {
 
 #[cfg(test)]
 mod tests {
-    //! The page must contain the whole report, no markup from the host, and the same bytes each
-    //! time.
+    //! The page contains the whole report and no markup from the host, and is reproducible.
 
     use std::collections::BTreeSet;
 
     use super::*;
-    use crate::sample;
+    use crate::sample_reports;
     use walwise_judge::rules::Outcome;
-    use walwise_model::facts::catalog::target::{FLUSH, Flush};
+    use walwise_model::facts::catalog::target::{FLUSH, FlushDelivery};
     use walwise_model::facts::{Source, Subject};
 
-    /// The visible text of a page.
     fn visible_text(page: &str) -> String {
-        let body = page.split(embedded_json::BEGIN_TAG).next().unwrap();
+        let body = page.split(report_reader::BEGIN_TAG).next().unwrap();
         let texts = body
             .split('<')
             .map(|piece| piece.split_once('>').map_or(piece, |(_, text)| text));
@@ -388,7 +408,7 @@ mod tests {
 
     #[test]
     fn every_finding_has_its_place_and_every_command_is_whole() {
-        for report in sample::all_samples() {
+        for report in sample_reports::all_samples() {
             let page = render(&report);
             let text = visible_text(&page);
             for finding in report
@@ -398,7 +418,7 @@ mod tests {
             {
                 let place = format!(
                     " id=\"{}\"",
-                    anchors::finding(&finding.rule, &finding.subject)
+                    anchors::finding_anchor(&finding.rule, &finding.subject)
                 );
                 assert_eq!(page.matches(&place).count(), 1, "{place}");
                 assert!(
@@ -431,7 +451,7 @@ mod tests {
     /// Every link has a target in the page, and ids are unique.
     #[test]
     fn links_lead_somewhere() {
-        for report in sample::all_samples() {
+        for report in sample_reports::all_samples() {
             let page = render(&report);
             let values = |attribute: &str| -> Vec<String> {
                 let pieces = page.split(attribute).skip(1);
@@ -451,12 +471,12 @@ mod tests {
 
     #[test]
     fn the_same_report_has_the_same_bytes() {
-        for report in sample::all_samples() {
+        for report in sample_reports::all_samples() {
             assert_eq!(render(&report), render(&report.clone()));
         }
     }
 
-    /// Names come from users, and some are long.
+    /// Users choose names, so they may be hostile or very long.
     #[test]
     fn hostile_names_stay_text() {
         let long = "x".repeat(10_000);
@@ -467,7 +487,7 @@ mod tests {
             &*long,
             "&lt;b&gt;",
         ] {
-            let mut report = sample::at_risk();
+            let mut report = sample_reports::at_risk();
             let clean = render(&report);
             report.host.name = evil.to_owned();
             report.targets[0].title = evil.to_owned();
@@ -490,13 +510,13 @@ mod tests {
         }
     }
 
-    /// A page has no option `-v`: it names the heading with the details, and that heading exists.
+    /// A page has no option `-v`, so cut text names a heading of the page that has the details.
     #[test]
     fn what_is_cut_is_named_by_its_place() {
         let mut told = 0;
-        for report in sample::all_samples()
+        for report in sample_reports::all_samples()
             .into_iter()
-            .chain([sample::free_disks(200)])
+            .chain([sample_reports::free_disks(200)])
         {
             let page = render(&report);
             let text = visible_text(&page);
@@ -519,10 +539,9 @@ mod tests {
         assert!(told > 0);
     }
 
-    /// A hop links to its facts if the document has them.
     #[test]
     fn hops_lead_to_their_facts() {
-        for report in sample::all_samples() {
+        for report in sample_reports::all_samples() {
             let page = render(&report);
             for subject in report
                 .verdicts
@@ -530,7 +549,7 @@ mod tests {
                 .flat_map(|verdict| &verdict.flush_path)
                 .flat_map(|hop| &hop.subjects)
             {
-                let place = anchors::facts(subject);
+                let place = anchors::facts_anchor(subject);
                 if page.contains(&format!("<tbody id=\"{place}\"")) {
                     assert!(
                         page.matches(&format!("<a href=\"#{place}\"")).count() > 0,
@@ -539,18 +558,17 @@ mod tests {
                 }
             }
         }
-        let page = render(&sample::at_risk());
+        let page = render(&sample_reports::at_risk());
         assert!(
             page.contains("<a href=\"#facts-")
                 && page.contains("role=\"group\" aria-labelledby=\"chart-1-path\"")
         );
     }
 
-    /// Disturbed rounds are hatched and named, and a latency without flushes is marked as not
-    /// durable.
+    /// Disturbed rounds are hatched and named. Latency without flushes is marked as not durable.
     #[test]
     fn charts_say_what_limits_them() {
-        let mut report = sample::at_risk();
+        let mut report = sample_reports::at_risk();
         let hatched = |report: &Report| render(report).matches("class=\"hatch\"").count();
         let measurement = &mut report.probes[0].measurement;
         for row in measurement
@@ -571,14 +589,17 @@ mod tests {
         report.probes[0].measurement.caveats.clear();
         assert_eq!(hatched(&report), 0);
         assert!(!page.contains("[not durable]"));
-        let source = Source::derived(["mount.barrier"]);
-        report
-            .facts
-            .insert_known(&sample::data_target(), &FLUSH, Flush::Suppressed, source);
+        let source = Source::derived_from(["mount.barrier"]);
+        report.facts.insert_known(
+            &sample_reports::data_target(),
+            &FLUSH,
+            FlushDelivery::Suppressed,
+            source,
+        );
         let page = render(&report);
         assert!(
             page.contains("[not durable]")
-                && visible_text(&page).contains("No flush was sent: not the latency")
+                && visible_text(&page).contains("No flush was sent, so this is not the latency")
         );
     }
 }

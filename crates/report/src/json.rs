@@ -1,8 +1,7 @@
-//! The report as JSON: pretty, in a fixed order, with a newline at its end; and its schema.
+//! The report as JSON, indented and in a fixed order.
 //!
-//! A document is complete before its first byte is written, so nobody reads half of one. Characters
-//! that change a terminal's display are escaped, although JSON does not require it, because people
-//! `cat` reports.
+//! Every document is completed in memory before it is written. Characters that change a terminal's
+//! display are escaped, because people `cat` reports; JSON does not require it.
 
 use std::fmt::Write as _;
 use std::io::{self, Write};
@@ -11,16 +10,15 @@ use serde::Serialize;
 use serde_json::ser::{Formatter, PrettyFormatter, Serializer};
 
 use super::Report;
-use super::recommendation::Recommendation;
+use super::recommendation::RecommendationDocument;
 use walwise_model::text::is_display_unsafe;
 
-/// The report as a JSON document.
 pub fn render(report: &Report) -> String {
-    pretty(report)
+    to_pretty_json(report)
 }
 
-/// The recommendation as a JSON document: each answer and each fix on a line.
-pub fn recommendation(report: &Report) -> String {
+/// Every answer and every fix is on one line.
+pub fn render_recommendation(report: &Report) -> String {
     let mut document = Vec::new();
     let mut out = Serializer::with_formatter(
         &mut document,
@@ -29,21 +27,22 @@ pub fn recommendation(report: &Report) -> String {
             ..EscapingFormatter::default()
         },
     );
-    let _ = Recommendation::new(report).serialize(&mut out);
+    let _ = RecommendationDocument::new(report).serialize(&mut out);
     document.push(b'\n');
     String::from_utf8(document).unwrap_or_default()
 }
 
-/// Any value as a JSON document, escaped like the report.
-pub fn pretty<T: Serialize>(value: &T) -> String {
+/// The value as indented JSON. Characters that change a terminal's display are escaped.
+pub fn to_pretty_json<T: Serialize>(value: &T) -> String {
     let mut document = Vec::new();
-    // Serialising to memory fails only for maps with non-string keys, and our values have none.
-    let _ = write(value, &mut document);
+    // Serialising to memory fails only for maps with non-string keys, and our types have none.
+    let _ = write_json(value, &mut document);
     String::from_utf8(document).unwrap_or_default()
 }
 
-/// Streams the same document: that of ten thousand disks is larger than everything else in memory.
-pub fn write<T: Serialize>(value: &T, out: &mut impl Write) -> io::Result<()> {
+/// Streams the document of [`to_pretty_json`], because a report about ten thousand disks is larger
+/// than everything else in memory.
+pub fn write_json<T: Serialize>(value: &T, out: &mut impl Write) -> io::Result<()> {
     value.serialize(&mut Serializer::with_formatter(
         &mut *out,
         EscapingFormatter::default(),
@@ -51,8 +50,9 @@ pub fn write<T: Serialize>(value: &T, out: &mut impl Write) -> io::Result<()> {
     out.write_all(b"\n")
 }
 
-/// Escapes a JSON document like the report, and turns `\u003c`, as in HTML, back into `<`.
-pub fn re_escape(document: &str) -> String {
+/// Escapes the characters of a JSON document that change a terminal's display. The `\u003c` of an
+/// HTML page becomes `<` again.
+pub fn normalize_json_escapes(document: &str) -> String {
     let mut out = String::with_capacity(document.len());
     let mut rest = document.chars();
     while let Some(c) = rest.next() {
@@ -67,7 +67,7 @@ pub fn re_escape(document: &str) -> String {
                 }
             }
             c if c >= '\x7f' && is_display_unsafe(c) => push_escape(&mut out, c),
-            // Whitespace between values: JSON strings cannot contain these characters.
+            // JSON strings cannot contain these characters, so they are whitespace between values.
             '\r' | '\t' => out.push(' '),
             c => out.push(c),
         }
@@ -81,11 +81,11 @@ fn push_escape(out: &mut String, c: char) {
     }
 }
 
-/// Pretty layout, with characters escaped that serde_json leaves as they are.
+/// Escapes more characters than serde_json does.
 struct EscapingFormatter {
     pretty: PrettyFormatter<'static>,
     depth: usize,
-    /// Values deeper than this stay on one line.
+    /// Values nested deeper stay on one line.
     max_pretty_depth: usize,
 }
 
@@ -201,15 +201,15 @@ mod tests {
     #[serde(untagged)]
     #[expect(dead_code, reason = "the schema is made from it")]
     enum Document<'r> {
-        Recommendation(Recommendation<'r>),
+        Recommendation(RecommendationDocument<'r>),
         Report(Box<Report>),
     }
-    use crate::sample;
+    use crate::sample_reports;
 
     #[test]
     fn treacherous_text_is_escaped_and_comes_back() {
         let planted = "a\u{9b}31m\u{202e}b\u{200b}\u{7f}\u{e0041}\x1b\né";
-        let mut report = sample::at_risk();
+        let mut report = sample_reports::at_risk();
         report.host.name = planted.to_owned();
         let document = render(&report);
         let structural = |c: char| c == '\n';
@@ -224,7 +224,7 @@ mod tests {
         assert!(document.ends_with("}\n"));
     }
 
-    /// What `walwise generate schema` prints.
+    /// The output of `walwise generate schema`.
     const SCHEMA: &str = concat!(
         env!("CARGO_MANIFEST_DIR"),
         "/../../assets/report.schema.json"
@@ -234,7 +234,7 @@ mod tests {
         std::fs::read_to_string(SCHEMA).unwrap()
     }
 
-    /// `WALWISE_UPDATE=1 cargo test --lib schema` writes it again.
+    /// `WALWISE_UPDATE=1 cargo test --lib schema` writes the file again.
     #[test]
     fn the_schema_that_is_kept_is_that_of_the_types() {
         let made = serde_json::to_string_pretty(&schemars::schema_for!(Document)).unwrap() + "\n";
@@ -251,8 +251,8 @@ mod tests {
     fn sample_reports_keep_the_schema() {
         let schema = serde_json::from_str(&schema()).unwrap();
         let validator = jsonschema::validator_for(&schema).unwrap();
-        for report in sample::all_samples() {
-            for document in [render(&report), recommendation(&report)] {
+        for report in sample_reports::all_samples() {
+            for document in [render(&report), render_recommendation(&report)] {
                 let document: serde_json::Value = serde_json::from_str(&document).unwrap();
                 let errors: Vec<String> = validator
                     .iter_errors(&document)

@@ -1,29 +1,30 @@
-//! Commit latency of each target, from the last run that measured it: this one, or an earlier one
-//! whose report was saved.
+//! The latest commit latency of each target: measured in this run, or read from an earlier saved
+//! report.
 //!
-//! A latency belongs to the stack it was measured on, so an earlier one is used only above the same
-//! layers. Figures without a flush are not those of a durable commit and are left out.
+//! A latency belongs to the stack it was measured on, so an earlier one is used only if all layers
+//! below the target are unchanged. Latencies without a flush are left out, because such commits are
+//! not durable.
 
 use std::io::Read;
 
 use serde::Deserialize;
 use serde_json::Value as Json;
 
-use super::model::latency::{CommitLatency, MethodPrice};
+use super::model::latency::{CommitLatency, MethodLatency};
 use super::model::{ProbeResult, Report, TargetSummary};
 use walwise_measure::measure::{Measurement, MethodResult};
 use walwise_model::facts::catalog::postgres::{self, WalSyncMethod};
-use walwise_model::facts::catalog::target::{FLUSH, Flush};
+use walwise_model::facts::catalog::target::{FLUSH, FlushDelivery};
 use walwise_model::facts::{Scope, Subject};
 
-/// The largest part of an earlier report that is read, in bytes.
+/// The limit for reading an earlier report, in bytes.
 const MAX_BYTES: u64 = 256 << 20;
 
-/// The most targets, and methods of a target, taken from an earlier report.
+/// The limit for targets, and for methods of one target, read from an earlier report.
 const MAX_ROWS: usize = 256;
 
-/// The row of the method in force, else of the best one measured, for commits of one page.
-pub(crate) fn row_in_force<'a>(
+/// The measured row of one-page commits with the method in force, or else with the best method.
+pub(crate) fn measurement_row_in_force<'a>(
     report: &'a Report,
     target: &TargetSummary,
 ) -> Option<(&'a Measurement, &'a MethodResult)> {
@@ -34,40 +35,41 @@ pub(crate) fn row_in_force<'a>(
     let measurement = &probe.measurement;
     Some((
         measurement,
-        measurement.main_row(sync_method_in_force(report, target.cluster.as_ref()))?,
+        measurement.in_force_or_best_row(sync_method_in_force(report, target.cluster.as_ref()))?,
     ))
 }
 
-/// Whether flushes are suppressed, so that measured commits were not durable.
+/// True if flushes are suppressed, so that measured commits were not durable.
 pub fn has_no_flushes(report: &Report, target: &Subject) -> bool {
     report
         .facts
         .value(target, &FLUSH)
-        .is_some_and(Flush::is_suppressed)
+        .is_some_and(FlushDelivery::is_suppressed)
 }
 
 pub fn sync_method_in_force(report: &Report, cluster: Option<&Subject>) -> Option<WalSyncMethod> {
     report.facts.value(cluster?, &postgres::WAL_SYNC_METHOD)
 }
 
-/// The latencies measured in this run, by target.
-pub fn from_measurements(report: &Report) -> Vec<CommitLatency> {
+pub fn latencies_from_probes(report: &Report) -> Vec<CommitLatency> {
     report
         .probes
         .iter()
-        .filter_map(|probe| from_probe(report, probe))
+        .filter_map(|probe| latency_from_probe(report, probe))
         .collect()
 }
 
-/// Adds earlier latencies of targets that this run did not measure, the latest of each.
-pub fn add_earlier(report: &mut Report, mut earlier: Vec<CommitLatency>) {
+/// Adds earlier latencies of targets that this run did not measure, only the latest for each
+/// target.
+pub fn add_earlier_latencies(report: &mut Report, mut earlier: Vec<CommitLatency>) {
     earlier.sort_by(|a, b| b.when.cmp(&a.when));
     for price in earlier {
         let known = report
             .prices
             .iter()
             .any(|known| known.target == price.target);
-        let same = stack_layers(report, &price.target).is_some_and(|layers| layers == price.layers);
+        let same = stack_layer_descriptions(report, &price.target)
+            .is_some_and(|layers| layers == price.layers);
         if !known && same {
             report.prices.push(price);
         }
@@ -75,8 +77,7 @@ pub fn add_earlier(report: &mut Report, mut earlier: Vec<CommitLatency>) {
     report.prices.sort_by(|a, b| a.target.cmp(&b.target));
 }
 
-/// The latencies in the document of an earlier report. It is untrusted: what has another shape is
-/// left out.
+/// The document is untrusted; malformed entries are left out.
 pub fn parse_latencies(document: impl Read) -> Vec<CommitLatency> {
     #[derive(Deserialize)]
     struct Document {
@@ -92,16 +93,16 @@ pub fn parse_latencies(document: impl Read) -> Vec<CommitLatency> {
     prices
         .into_iter()
         .take(MAX_ROWS)
-        .filter_map(|price| validate(CommitLatency::deserialize(price).ok()?))
+        .filter_map(|price| validate_latency(CommitLatency::deserialize(price).ok()?))
         .collect()
 }
 
-/// Accepts a latency of a target, at a valid time, with positive figures.
-fn validate(mut price: CommitLatency) -> Option<CommitLatency> {
+/// Accepts a latency only for a target, with a valid time and at least one row of positive figures.
+fn validate_latency(mut price: CommitLatency) -> Option<CommitLatency> {
     let when: jiff::Timestamp = price.when.parse().ok()?;
     price.when = when.to_string();
     price.methods.truncate(MAX_ROWS);
-    let times = |row: &MethodPrice| {
+    let times = |row: &MethodLatency| {
         [row.median_us, row.low_us, row.high_us]
             .into_iter()
             .chain(row.p99_us)
@@ -113,7 +114,7 @@ fn validate(mut price: CommitLatency) -> Option<CommitLatency> {
     (of_target && !price.methods.is_empty()).then_some(price)
 }
 
-fn from_probe(report: &Report, probe: &ProbeResult) -> Option<CommitLatency> {
+fn latency_from_probe(report: &Report, probe: &ProbeResult) -> Option<CommitLatency> {
     let target = report
         .targets
         .iter()
@@ -121,10 +122,10 @@ fn from_probe(report: &Report, probe: &ProbeResult) -> Option<CommitLatency> {
     if has_no_flushes(report, &target.target) || probe.measurement.cancelled {
         return None;
     }
-    let chosen = row_in_force(report, target).map(|(_, row)| row);
+    let chosen = measurement_row_in_force(report, target).map(|(_, row)| row);
     let row = |row: &MethodResult| {
         let paced = row.paced.as_ref()?;
-        Some(MethodPrice {
+        Some(MethodLatency {
             method: row.method,
             chosen: chosen.is_some_and(|chosen| std::ptr::eq(chosen, row)),
             median_us: paced.median_us.value,
@@ -133,16 +134,20 @@ fn from_probe(report: &Report, probe: &ProbeResult) -> Option<CommitLatency> {
             p99_us: paced.p99_us,
         })
     };
-    validate(CommitLatency {
+    validate_latency(CommitLatency {
         target: probe.target.clone(),
         when: probe.measurement.when.clone(),
-        layers: stack_layers(report, &probe.target)?,
-        methods: probe.measurement.server_rows().filter_map(row).collect(),
+        layers: stack_layer_descriptions(report, &probe.target)?,
+        methods: probe
+            .measurement
+            .one_page_server_rows()
+            .filter_map(row)
+            .collect(),
     })
 }
 
-/// The layers below a target, described; `None` if unknown.
-fn stack_layers(report: &Report, target: &Subject) -> Option<Vec<String>> {
+/// Each layer with its description; `None` if the stack is unknown.
+fn stack_layer_descriptions(report: &Report, target: &Subject) -> Option<Vec<String>> {
     let stack = report.stack(target)?;
     Some(
         stack
@@ -156,18 +161,18 @@ fn stack_layers(report: &Report, target: &Subject) -> Option<Vec<String>> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::{json, sample};
+    use crate::{json, sample_reports};
     use walwise_model::facts::Source;
 
     fn durable_report() -> Report {
-        let mut report = sample::at_risk();
+        let mut report = sample_reports::at_risk();
         report.facts.insert_known(
-            &sample::data_target(),
+            &sample_reports::data_target(),
             &FLUSH,
-            Flush::Sent,
-            Source::derived(["mount.barrier"]),
+            FlushDelivery::Sent,
+            Source::derived_from(["mount.barrier"]),
         );
-        report.prices = from_measurements(&report);
+        report.prices = latencies_from_probes(&report);
         report
     }
 
@@ -186,32 +191,34 @@ mod tests {
             prices: Vec::new(),
             ..before.clone()
         };
-        add_earlier(&mut now, parse_latencies(json::render(&before).as_bytes()));
+        add_earlier_latencies(&mut now, parse_latencies(json::render(&before).as_bytes()));
         assert_eq!(now.prices, before.prices);
-        // Its own measurement is newer than any saved one.
+        // A measurement of this run is newer than any saved one.
         let mut again = before.clone();
         let old = CommitLatency {
             when: "2020-01-01T00:00:00Z".to_owned(),
             ..price.clone()
         };
-        add_earlier(&mut again, vec![old.clone()]);
+        add_earlier_latencies(&mut again, vec![old.clone()]);
         assert_eq!(again.prices, before.prices);
-        // The latest one counts.
         now.prices = Vec::new();
-        add_earlier(&mut now, vec![old, price.clone()]);
+        add_earlier_latencies(&mut now, vec![old, price.clone()]);
         assert_eq!(now.prices, before.prices);
     }
 
     #[test]
     fn a_price_of_another_stack_or_without_a_flush_is_none() {
-        let mut without = sample::at_risk();
+        let mut without = sample_reports::at_risk();
         without.facts.insert_known(
-            &sample::data_target(),
+            &sample_reports::data_target(),
             &FLUSH,
-            Flush::Suppressed,
-            Source::derived(["mount.barrier"]),
+            FlushDelivery::Suppressed,
+            Source::derived_from(["mount.barrier"]),
         );
-        assert!(from_measurements(&without).is_empty(), "no flush was sent");
+        assert!(
+            latencies_from_probes(&without).is_empty(),
+            "no flush was sent"
+        );
         let before = durable_report();
         for change in ["subject", "says", "less"] {
             let mut now = Report {
@@ -225,14 +232,14 @@ mod tests {
                 "says" => layers[1].says = "ext4 rw,nobarrier,data=writeback".to_owned(),
                 _ => drop(layers.pop()),
             }
-            add_earlier(&mut now, before.prices.clone());
+            add_earlier_latencies(&mut now, before.prices.clone());
             assert!(now.prices.is_empty(), "{change}");
         }
     }
 
     #[test]
     fn what_is_no_price_costs_itself() {
-        let good = json::pretty(&durable_report().prices[0]);
+        let good = json::to_pretty_json(&durable_report().prices[0]);
         let wrong = [
             good.replace("target /srv", "device sda"),
             good.replace("\"when\": \"2026", "\"when\": \"\u{202e}2026"),

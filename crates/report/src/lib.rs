@@ -1,13 +1,11 @@
-//! The report: one value from which the screens, the text, the JSON and every export are made.
-//! Pure.
+//! The report: one value from which the TUI, the text, the JSON and every export are made. Pure.
 //!
-//! It orders and joins judgements and makes none itself. It is also the last guard: advice that the
-//! validity table does not accept for this kernel, tool or server is removed here and listed as
-//! withheld.
+//! The report orders and joins judgements and makes none itself. Advice that kernel, tool or server
+//! would not accept is removed here and listed as withheld.
 
-mod content;
-pub mod embedded_json;
-mod index {
+mod device_content;
+pub mod report_reader;
+mod findings_by_subject {
     //! Findings by subject, so that a report on a host with thousands of disks takes linear time.
 
     use std::collections::BTreeMap;
@@ -15,11 +13,11 @@ mod index {
     use walwise_judge::rules::Finding;
     use walwise_model::facts::Subject;
 
-    pub struct Index<'a> {
+    pub struct FindingsBySubject<'a> {
         by_subject: BTreeMap<&'a Subject, Vec<(usize, &'a Finding)>>,
     }
 
-    impl<'a> Index<'a> {
+    impl<'a> FindingsBySubject<'a> {
         pub fn new(findings: &'a [Finding]) -> Self {
             let mut by_subject: BTreeMap<&Subject, Vec<(usize, &Finding)>> = BTreeMap::new();
             for (place, finding) in findings.iter().enumerate() {
@@ -31,7 +29,7 @@ mod index {
             Self { by_subject }
         }
 
-        /// Findings about any of these subjects, each once, with its position among all findings.
+        /// Each finding occurs once, with its position among all findings.
         pub fn findings_about(&self, subjects: &[Subject]) -> Vec<(usize, &'a Finding)> {
             let mut found: Vec<(usize, &Finding)> = subjects
                 .iter()
@@ -45,42 +43,43 @@ mod index {
         }
     }
 }
-pub mod axis;
-mod layer;
+mod device_description;
 mod model;
-mod truncate;
-pub mod ratios {
-    //! An axis of log-ratios: a trial candidate relative to the first, with marks in per cent.
+mod stack_truncation;
+pub mod time_axis;
+pub mod ratio_axis {
+    //! An axis of log-ratios: the speed of trial candidates relative to the first one, with ticks
+    //! in per cent.
     //!
-    //! Equal ratios take equal space, and the first candidate, at 0 %, is always on the axis.
+    //! Equal ratios take equal space. The first candidate, at 0 %, is always on the axis.
 
-    use walwise_measure::trial::Interval;
+    use walwise_measure::trial::LogRatioInterval;
 
-    /// An axis from one log-ratio to another.
+    /// The ends are log-ratios.
     #[derive(Clone, Copy, Debug, PartialEq)]
     pub struct RatioAxis {
         low: f64,
         high: f64,
     }
 
-    /// Per cent that may be marked, the most important first.
+    /// Candidates for ticks in per cent, the most important first.
     const PERCENT_MARKS: [f64; 25] = [
         0.0, 10.0, -10.0, 20.0, -20.0, 50.0, -50.0, 100.0, -80.0, 5.0, -5.0, 200.0, -90.0, 2.0,
         -2.0, 400.0, -95.0, 900.0, -98.0, 1.0, -1.0, 1900.0, -99.0, 4900.0, 9900.0,
     ];
-    /// An axis reaches at least this far on each side of the first: 5 %.
+    /// The least reach of the axis to each side of the first candidate: 5 %, as a log-ratio.
     const MIN_REACH: f64 = 0.05;
-    /// And at most this far: a hundredth or a hundredfold, whatever was measured.
+    /// ln(100): the axis covers speeds from a hundredth to a hundred times the first candidate's.
     const MAX_REACH: f64 = 4.605_170_185_988_092;
 
     impl RatioAxis {
-        /// The axis for these intervals.
-        pub fn spanning(intervals: impl Iterator<Item = Interval>) -> Self {
+        /// Intervals with an infinite end are ignored.
+        pub fn from_intervals(intervals: impl Iterator<Item = LogRatioInterval>) -> Self {
             let sane = intervals.filter(|found| found.low.is_finite() && found.high.is_finite());
             let (low, high) = sane.fold((-MIN_REACH, MIN_REACH), |(low, high), found| {
                 (low.min(found.low), high.max(found.high))
             });
-            // A margin, so that the ends of the intervals are visible.
+            // The margin keeps the ends of the intervals visible.
             let room = 0.04 * (high - low);
             Self {
                 low: (low - room).max(-MAX_REACH),
@@ -88,19 +87,18 @@ pub mod ratios {
             }
         }
 
-        /// The position of a log-ratio as a share of the axis: below 0 or above 1 outside it, 0 if
-        /// not finite.
-        pub fn share(&self, log: f64) -> f64 {
+        /// The position of a log-ratio, 0 at the low end and 1 at the high end; 0 if not finite.
+        pub fn position_of_ratio(&self, log: f64) -> f64 {
             let share = (log - self.low) / (self.high - self.low);
             if share.is_finite() { share } else { 0.0 }
         }
 
-        /// Marks in ascending order as (share, label), no two closer than `apart`.
+        /// Ticks in ascending order as (share, label), at least `apart` from each other.
         pub fn ticks(&self, apart: f64) -> Vec<(f64, String)> {
             let mut found: Vec<(f64, String)> = Vec::new();
             for percent in PERCENT_MARKS {
                 let log = (percent / 100.0).ln_1p();
-                let share = self.share(log);
+                let share = self.position_of_ratio(log);
                 let is_near = |(other, _): &(f64, String)| (share - other).abs() < apart;
                 if (self.low..=self.high).contains(&log) && !found.iter().any(is_near) {
                     let label = if percent == 0.0 {
@@ -125,27 +123,27 @@ pub mod ratios {
         proptest! {
             #[test]
             fn the_first_is_always_marked_and_marks_stand_apart(low in -9.0_f64..1.0, wide in 0.0_f64..9.0, apart in 0.05_f64..0.5) {
-                let interval = Interval { low, value: low, high: low + wide };
-                let axis = RatioAxis::spanning([interval].into_iter());
+                let interval = LogRatioInterval { low, value: low, high: low + wide };
+                let axis = RatioAxis::from_intervals([interval].into_iter());
                 let marks = axis.ticks(apart);
                 prop_assert!(marks.iter().any(|(_, label)| label == "0 %"), "{:?}", marks);
                 prop_assert!(marks.windows(2).all(|pair| pair[1].0 - pair[0].0 >= apart - 1e-9), "{:?}", marks);
-                prop_assert!(axis.share(low) <= axis.share(low + wide));
+                prop_assert!(axis.position_of_ratio(low) <= axis.position_of_ratio(low + wide));
             }
         }
 
         #[test]
         fn what_is_no_number_is_on_no_axis() {
-            let axis = RatioAxis::spanning(
-                [Interval {
+            let axis = RatioAxis::from_intervals(
+                [LogRatioInterval {
                     low: f64::NEG_INFINITY,
                     value: 0.0,
                     high: f64::NAN,
                 }]
                 .into_iter(),
             );
-            assert_eq!(axis, RatioAxis::spanning(std::iter::empty()));
-            assert!(axis.share(f64::NAN) <= 0.0);
+            assert_eq!(axis, RatioAxis::from_intervals(std::iter::empty()));
+            assert!(axis.position_of_ratio(f64::NAN) <= 0.0);
         }
     }
 }
@@ -153,28 +151,26 @@ pub mod difference;
 mod disk_ranking;
 pub mod exit;
 mod disk_id {
-    //! The unique identity of a disk, as an attribute of sysfs that can be read again when it
-    //! matters: before mkfs, in a udev rule.
+    //! The unique identity of a disk as a sysfs attribute, which can be read again before mkfs or
+    //! in a udev rule.
     //!
-    //! Names such as sdb are assigned at every boot and are no identity. All name spaces of an NVMe
-    //! disk share its serial number, which therefore confirms an identity but is none by itself.
-    //! Captures mask all identities.
+    //! Names such as sdb can change at every boot. All namespaces of an NVMe disk share a serial
+    //! number, so that number alone does not identify a disk. Captures mask all identities.
 
     use crate::Report;
     use walwise_model::facts::catalog::device;
     use walwise_model::facts::{Source, Subject};
 
-    /// An attribute and its value.
     #[derive(Clone, Debug, PartialEq, Eq)]
-    pub struct Identity {
-        /// The file, below the disk's directory in /sys/class/block: `device/wwid`.
+    pub struct DiskIdentity {
+        /// The path below the disk's directory in /sys/class/block, for example `device/wwid`.
         pub file: String,
-        /// Its value, trimmed: only letters, digits, `_-.:` and blanks.
+        /// The trimmed value, which has only letters, digits, `_-.:` and blanks.
         pub value: String,
     }
 
-    /// The identifying attribute of a disk, if one was read on this very machine and is plain text.
-    pub fn stable_id(report: &Report, disk: &Subject) -> Option<Identity> {
+    /// `None` for captures, and for disks without an identity of plain characters.
+    pub fn stable_disk_id(report: &Report, disk: &Subject) -> Option<DiskIdentity> {
         let facts = [&device::UNIT, &device::SERIAL, &device::DM_UUID];
         facts
             .into_iter()
@@ -188,19 +184,18 @@ mod disk_id {
                     .strip_prefix("/sys/class/block/")?
                     .strip_prefix(disk.name())?
                     .strip_prefix('/')?;
-                // All namespaces of an NVMe disk have the same device/serial.
+                // All namespaces of an NVMe disk have one device/serial.
                 let shared = fact.name() == device::SERIAL.name() && file == "device/serial";
                 let value = reading.value()?;
-                (!shared && is_plain_text(file, "_/") && is_plain_text(value, "_-.: ")).then(|| {
-                    Identity {
+                (!shared && has_only_safe_chars(file, "_/") && has_only_safe_chars(value, "_-.: "))
+                    .then(|| DiskIdentity {
                         file: file.to_owned(),
                         value: value.clone(),
-                    }
-                })
+                    })
             })
     }
 
-    fn is_plain_text(text: &str, also: &str) -> bool {
+    fn has_only_safe_chars(text: &str, also: &str) -> bool {
         let good = |c: char| c.is_ascii_alphanumeric() || also.contains(c);
         text.starts_with(|c: char| c.is_ascii_alphanumeric())
             && text.chars().all(good)
@@ -210,7 +205,7 @@ mod disk_id {
     #[cfg(test)]
     mod tests {
         use super::*;
-        use crate::sample;
+        use crate::sample_reports;
 
         #[test]
         fn only_what_tells_one_disk_from_all_others_and_was_read_here_counts() {
@@ -239,7 +234,7 @@ mod disk_id {
                 (Vec::new(), None),
             ];
             for (facts, expect) in cases {
-                let mut report = sample::free_disk();
+                let mut report = sample_reports::free_disk();
                 let disk = Subject::device("sdc");
                 for (fact, (file, value)) in &facts {
                     let source = Source::file(format!("/sys/class/block/sdc/{file}"));
@@ -247,24 +242,23 @@ mod disk_id {
                         .facts
                         .insert_known(&disk, fact, (*value).to_owned(), source);
                 }
-                let expect = expect.map(|(file, value)| Identity {
+                let expect = expect.map(|(file, value)| DiskIdentity {
                     file: file.to_owned(),
                     value: value.to_owned(),
                 });
-                assert_eq!(stable_id(&report, &disk), expect);
+                assert_eq!(stable_disk_id(&report, &disk), expect);
                 report.host.live = false;
-                assert_eq!(stable_id(&report, &disk), None, "a capture masks it");
+                assert_eq!(stable_disk_id(&report, &disk), None, "a capture masks it");
             }
         }
     }
 }
 pub mod missing_facts {
-    //! The unknown facts that a target needs: those missing for its verdict, and those that would
-    //! decide its rules.
+    //! The unknown facts that a target's verdict and undecided rules need.
     //!
-    //! They belong to the target's own stack and neighbours: itself, the layers below, its boot
-    //! lines, its servers with their logs, and the host. A fact about a shared disk is needed by
-    //! both of its targets; an unknown fact about another server is not.
+    //! Only facts about the target's own subjects count: its layers, its boot lines, its servers
+    //! with their logs, and the host. Facts about another server do not count, even on a shared
+    //! disk.
 
     use std::collections::{BTreeMap, BTreeSet};
 
@@ -273,20 +267,19 @@ pub mod missing_facts {
     use walwise_model::facts::{FactSet, MissingFact, Scope, Subject};
 
     #[derive(Clone, Debug, PartialEq, Eq)]
-    pub struct RequiredFact {
-        /// The fact, why it is unknown, and its remedy.
+    pub struct MissingRequiredFact {
+        /// The fact, the reason why it is unknown, and the remedy.
         pub need: MissingFact,
-        /// The rules that it would help to decide; empty where only the verdict needs it.
+        /// The undecided rules that need the fact; empty if only the verdict needs it.
         pub rules: Vec<String>,
     }
 
-    /// The missing facts of a target, those of its verdict first; `about` are the findings about
-    /// it.
+    /// The facts that the verdict needs come first. `about` are the findings about the target.
     pub fn target_missing_facts<'a>(
         report: &Report,
         target: &TargetSummary,
         about: impl IntoIterator<Item = &'a Finding>,
-    ) -> Vec<RequiredFact> {
+    ) -> Vec<MissingRequiredFact> {
         let way = TargetScope::new(&report.facts, target);
         let mut all = MissingFacts::default();
         let missing = report
@@ -295,12 +288,12 @@ pub mod missing_facts {
             .flat_map(|verdict| &verdict.missing);
         missing
             .filter(|need| way.contains(&need.subject))
-            .for_each(|need| all.add(need, None));
+            .for_each(|need| all.add_missing_fact(need, None));
         for finding in about {
             let Outcome::Undecided { needs } = &finding.outcome else {
                 continue;
             };
-            // The report asks for a measurement as a whole, not for each of its facts.
+            // The report asks for the measurement as a whole, not for each of its facts.
             let to_read = |need: &&MissingFact| {
                 !need.fact.starts_with("probe.") && way.contains(&need.subject)
             };
@@ -308,19 +301,18 @@ pub mod missing_facts {
                 .iter()
                 .flatten()
                 .filter(to_read)
-                .for_each(|need| all.add(need, Some(&finding.rule)));
+                .for_each(|need| all.add_missing_fact(need, Some(&finding.rule)));
         }
         all.entries
     }
 
-    /// The subjects that belong to a target.
     pub struct TargetScope<'a> {
         own: BTreeSet<&'a Subject>,
         servers: BTreeSet<Subject>,
     }
 
     impl<'a> TargetScope<'a> {
-        /// The subjects of a target, including the log places of the servers on it.
+        /// The scope includes the log directories of the servers on the target.
         pub fn new(facts: &FactSet, target: &'a TargetSummary) -> Self {
             let names = facts
                 .value(
@@ -339,9 +331,9 @@ pub mod missing_facts {
                 all.extend(
                     linked
                         .into_iter()
-                        .filter_map(|scope| facts.resolve(&server, scope)),
+                        .filter_map(|scope| facts.subject_in_scope(&server, scope)),
                 );
-                all.extend(facts.stack(&server));
+                all.extend(facts.layers_below(&server));
                 all.insert(server);
             }
             Self {
@@ -350,7 +342,7 @@ pub mod missing_facts {
             }
         }
 
-        /// Whether a subject belongs to it; the host always does.
+        /// The host belongs to every target.
         pub fn contains(&self, subject: &Subject) -> bool {
             subject.scope() == Scope::Host
                 || self.own.contains(subject)
@@ -358,22 +350,22 @@ pub mod missing_facts {
         }
     }
 
-    /// Each fact once, in order of insertion.
+    /// A list of facts, each once, in order of insertion.
     #[derive(Default)]
     struct MissingFacts {
-        entries: Vec<RequiredFact>,
+        entries: Vec<MissingRequiredFact>,
         positions: BTreeMap<(Subject, String), usize>,
     }
 
     impl MissingFacts {
-        fn add(&mut self, need: &MissingFact, rule: Option<&str>) {
+        fn add_missing_fact(&mut self, need: &MissingFact, rule: Option<&str>) {
             let next = self.entries.len();
             let at = *self
                 .positions
                 .entry((need.subject.clone(), need.fact.clone()))
                 .or_insert(next);
             if at == next {
-                self.entries.push(RequiredFact {
+                self.entries.push(MissingRequiredFact {
                     need: need.clone(),
                     rules: Vec::new(),
                 });
@@ -389,36 +381,31 @@ pub mod missing_facts {
     }
 }
 mod mkfs;
-mod options;
+mod mount_and_mkfs_options;
 mod urgency {
-    //! The urgency of a target, by which the text and the screens order targets. The causes are
-    //! decided elsewhere; this module only compares.
 
     use super::{Report, TargetSummary};
     use walwise_judge::durability::VerdictKind;
 
-    /// The urgency of a target, most urgent first. A critical finding raises a target although its
-    /// verdict is durable, because the finding can be about the next boot.
+    /// The most urgent comes first. A durable target with a critical finding is `Critical`, because
+    /// the finding can be about the next boot.
     #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
     pub enum Urgency {
         /// Commits may be lost.
         AtRisk,
-        /// The evidence is contradictory.
         Contradictory,
-        /// A critical finding applies.
         Critical,
         /// The verdict lacks evidence.
         Unproven,
-        /// Durable, proven by a drill.
         ProvenByDrill,
         Durable,
-        /// Not judged, and no disk.
+        /// A directory without a verdict.
         Unjudged,
         Device,
     }
 
     impl Report {
-        /// The urgency of a target; `critical` tells whether a critical finding about it applies.
+        /// `critical` returns whether a critical finding about the target applies.
         pub fn urgency(&self, target: &TargetSummary, critical: impl FnOnce() -> bool) -> Urgency {
             match self.verdict(&target.target).map(|verdict| verdict.standing) {
                 _ if target.kind.is_device() => Urgency::Device,
@@ -433,30 +420,30 @@ mod urgency {
         }
     }
 }
-mod remedy {
-    //! The remedy of each critical finding: its advice where there is some, else its rule's text,
-    //! else why its advice was withheld.
+mod remedies {
+    //! Fills in the remedy of each critical finding: its advice, or else the rule's text, or else
+    //! the reason why the advice was withheld.
     //!
-    //! The loader makes sure that one of the three exists. Advice takes precedence over the text,
-    //! which is meant for findings without any; a rule that a user raised may lack it.
+    //! The loader of rules ensures that every critical rule has one of the three. A rule that a
+    //! user's file raised to critical can lack all three.
 
     use super::Withheld;
     use walwise_judge::rules::{Change, Finding, Fix, Level, Outcome};
 
-    pub fn fill_in(findings: &mut [Finding], withheld: &[Withheld]) {
+    pub fn fill_in_critical_remedies(findings: &mut [Finding], withheld: &[Withheld]) {
         let critical = |finding: &&mut Finding| {
             finding.level == Level::Critical && finding.outcome == Outcome::Applies
         };
         for finding in findings.iter_mut().filter(critical) {
             let told = finding.remedy.take();
-            finding.remedy = from_advice(finding)
+            finding.remedy = remedy_from_advice(finding)
                 .or(told)
-                .or_else(|| from_withheld(finding, withheld))
-                .or_else(|| Some(without_remedy()));
+                .or_else(|| remedy_from_withheld(finding, withheld))
+                .or_else(|| Some(unknown_remedy()));
         }
     }
 
-    fn from_advice(finding: &Finding) -> Option<Fix> {
+    fn remedy_from_advice(finding: &Finding) -> Option<Fix> {
         let changes = finding
             .advice
             .iter()
@@ -480,7 +467,7 @@ mod remedy {
         })
     }
 
-    fn from_withheld(finding: &Finding, withheld: &[Withheld]) -> Option<Fix> {
+    fn remedy_from_withheld(finding: &Finding, withheld: &[Withheld]) -> Option<Fix> {
         let of = |one: &&Withheld| one.rule == finding.rule && one.subject == finding.subject;
         let one = withheld.iter().find(of)?;
         Some(Fix {
@@ -489,10 +476,10 @@ mod remedy {
         })
     }
 
-    /// For a rule that a user's file raised to critical: below that level a remedy is optional.
-    fn without_remedy() -> Fix {
-        let says =
-            "No fix is known: a user's file raised this rule to critical, and the rule names none.";
+    /// The text for a critical rule without a remedy. Only a user's file can raise a rule without
+    /// a remedy to critical.
+    fn unknown_remedy() -> Fix {
+        let says = "No fix is known: a user's rule file raised this rule to critical, but the rule has no fix.";
         Fix {
             here: false,
             text: says.to_owned(),
@@ -501,54 +488,52 @@ mod remedy {
 }
 mod answers;
 mod build;
-pub mod conf;
 pub mod export;
 pub mod fixes;
-mod format;
-mod hop;
+mod flush_hop;
 pub mod html;
 pub mod json;
 pub mod latency;
 pub mod markdown;
 mod monitoring;
-mod mysql;
+mod mysql_commands;
+mod output_format;
 mod plan;
-mod postgres;
+mod postgres_commands;
 pub mod recommendation;
-mod remount;
-mod saved;
+mod remount_commands;
+mod saved_report;
 pub mod script;
+pub mod server_conf;
 mod setting_source;
 mod stack;
 pub mod text;
 pub mod upgrade;
 pub mod view;
 mod what_if {
-    //! The differences under assumed facts: a part of the report of the real machine, which stays
-    //! unchanged.
+    //! The differences that assumed facts would make, as a part of the report of the real host.
     //!
-    //! Plans, exports and the exit code are those of the observed machine. Advice that can lose
-    //! data is only named as *would be offered*, without commands, because it requires observed
+    //! Plans, exports and the exit code stay those of the real host. Advice that can lose data is
+    //! only listed as *would be offered*, without commands, because such advice requires observed
     //! facts.
 
     use std::collections::BTreeSet;
 
     use super::difference::{ReportSnapshot, difference};
     use super::model::Report;
-    use super::model::difference::Class;
+    use super::model::difference::FindingChangeKind;
     use super::model::what_if::{Assumed, StepChange, WhatIf, WouldBeOffered};
     use walwise_judge::rules::{Finding, Risk};
     use walwise_model::facts::{Subject, catalog};
 
-    /// Whether this fact can be assumed at all: conclusions change only through the facts they
-    /// follow from.
+    /// A derived fact cannot be assumed, because it changes only through the facts it follows from.
     pub fn can_be_assumed(fact: &str) -> bool {
-        !catalog::find(fact).is_some_and(|key| key.is_judged)
+        !catalog::find_by_name(fact).is_some_and(|key| key.is_judged)
     }
 
     impl WhatIf {
-        /// The differences between the real machine and the assumed one; `pretended` is the assumed
-        /// one as if the assumptions had been observed.
+        /// `supposed` is the report under the assumptions. `pretended` is a report that treats the
+        /// assumptions as observed facts.
         pub fn new(
             assumed: Vec<Assumed>,
             real: &Report,
@@ -561,7 +546,7 @@ mod what_if {
             );
             difference
                 .findings
-                .retain(|finding| finding.class != Class::Same);
+                .retain(|finding| finding.class != FindingChangeKind::Same);
             let (before, now) = (plan_steps(real), plan_steps(supposed));
             let gone = before.difference(&now).map(|step| step_change(step, false));
             let mut steps: Vec<StepChange> = now
@@ -582,7 +567,7 @@ mod what_if {
         }
     }
 
-    /// Every step by target, subject and change.
+    /// Every step as (target, subject, change).
     fn plan_steps(report: &Report) -> BTreeSet<(Subject, Subject, String)> {
         let plans = report.plans.iter();
         let steps = plans.flat_map(|plan| plan.steps.iter().map(move |step| (&plan.target, step)));
@@ -606,7 +591,7 @@ mod what_if {
         }
     }
 
-    /// Advice in a report that can lose data.
+    /// Advice that can lose data.
     fn risky_offers(report: &Report) -> Vec<WouldBeOffered> {
         let of = |finding: &Finding| {
             let risky = finding
@@ -617,7 +602,7 @@ mod what_if {
                 rule: finding.rule.clone(),
                 subject: finding.subject.clone(),
                 advice: format!("{}: {}", advice.setting, advice.change.describe()),
-                price: advice.tradeoff.clone(),
+                tradeoff: advice.tradeoff.clone(),
             });
             offers.collect::<Vec<_>>()
         };
@@ -627,12 +612,11 @@ mod what_if {
     }
 }
 #[cfg(any(test, feature = "testing"))]
-pub mod sample;
+pub mod sample_reports;
 
-pub use build::{Input, RunContext, SubjectsByTarget, build, host_summary};
-pub use content::DeviceContent;
-pub use format::Format;
-pub use mkfs::{command as mkfs_command, planned_filesystem};
+pub use build::{ReportInput, RunContext, SubjectsByTarget, build, host_summary};
+pub use device_content::DeviceContent;
+pub use mkfs::{mkfs_command, planned_filesystem};
 pub use model::answer::{AnswerAction, Topic};
 pub use model::latency::CommitLatency;
 pub use model::upgrade::Upgrade;
@@ -643,7 +627,8 @@ pub use model::{
     Withheld,
 };
 pub use monitoring::{Health, Protocol};
-pub use saved::SavedReport;
+pub use output_format::Format;
+pub use saved_report::SavedReport;
 
 pub use plan::{FilesystemRefusal, Overrides};
 pub use what_if::can_be_assumed;

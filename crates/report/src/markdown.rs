@@ -1,9 +1,8 @@
 //! The whole report as a Markdown document, for a ticket or a review.
 //!
-//! It renders the sections of [`super::telling`] as lists, tables and code blocks; [`write`]
-//! escapes text.
+//! The sections of [`super::view`] become lists, tables and code blocks; [`write`] escapes text.
 
-mod write;
+mod markdown_writer;
 
 use super::Report;
 use super::text::layer_cells;
@@ -11,21 +10,26 @@ use super::view::{
     self, Badge, Bullet, Bullets, CellRenderer, Detail, Element, Grid, HeadingLevel, Instruction,
     Section,
 };
+use markdown_writer::{
+    MarkdownWriter, code_span, escaped_cell, escaped_text, markdown_from_rich_text,
+};
 use walwise_model::escape::comment;
 use walwise_model::parallel;
-use walwise_model::text::page::TextBuilder;
-use write::{MarkdownWriter, cell, code, escaped_text, rich_text};
+use walwise_model::text::text_builder::TextBuilder;
 
 pub fn render(report: &Report) -> String {
     let mut document = MarkdownWriter::default();
     document.heading(
         1,
-        &format!("Storage under databases on {}", code(&report.host.name)),
+        &format!(
+            "Storage under databases on {}",
+            code_span(&report.host.name)
+        ),
     );
     let masked = if report.host.live {
         ""
     } else {
-        " In a capture names and numbers may be masked."
+        " The report is from a capture, where names and numbers may be masked."
     };
     document.paragraph(&format!(
         "For review: nothing was changed. Read commands before you run them; those that need root say so.{masked}"
@@ -38,7 +42,7 @@ pub fn render(report: &Report) -> String {
     document.into_string()
 }
 
-/// A document of sections alone, such as those of a saved report.
+/// A document of these sections only, for example for a saved report.
 pub fn render_document(title: &str, sections: &[Section]) -> String {
     let mut document = MarkdownWriter::default();
     document.heading(1, &escaped_text(title));
@@ -60,12 +64,12 @@ fn write_section(document: &mut MarkdownWriter, section: &Section) {
             HeadingLevel::Top => 2,
             HeadingLevel::Part => 3,
         };
-        document.heading(level, &rich_text(&section.heading));
+        document.heading(level, &markdown_from_rich_text(&section.heading));
     }
-    document.paragraph(&rich_text(&section.lead));
+    document.paragraph(&markdown_from_rich_text(&section.lead));
     for element in &section.elements {
         match element {
-            Element::Sentence(says) => document.paragraph(&rich_text(says)),
+            Element::Sentence(says) => document.paragraph(&markdown_from_rich_text(says)),
             Element::Bullets(all) => write_bullets(document, all),
             Element::Grid(columns) => write_grid(document, columns),
             Element::Stack(layers) => {
@@ -73,7 +77,7 @@ fn write_section(document: &mut MarkdownWriter, section: &Section) {
                 let row = |one| {
                     layer_cells(one)
                         .iter()
-                        .map(|cell| comment::escape_line(cell))
+                        .map(|cell| comment::escape_comment_line(cell))
                         .collect()
                 };
                 page.table(
@@ -81,7 +85,7 @@ fn write_section(document: &mut MarkdownWriter, section: &Section) {
                     &layers.iter().map(row).collect::<Vec<Vec<String>>>(),
                     &[],
                 );
-                document.code("text", &page.finish().lines().collect::<Vec<_>>());
+                document.code_block("text", &page.finish().lines().collect::<Vec<_>>());
             }
             Element::Instructions(steps) => write_steps(document, steps),
         }
@@ -90,8 +94,8 @@ fn write_section(document: &mut MarkdownWriter, section: &Section) {
 
 const CELL_RENDERERS: CellRenderer<String> = CellRenderer {
     text: escaped_text,
-    code,
-    rich_text,
+    code: code_span,
+    rich_text: markdown_from_rich_text,
     badge: badge_text,
     bullet: bullet_text,
 };
@@ -109,7 +113,7 @@ fn write_bullets(document: &mut MarkdownWriter, all: &Bullets) {
             .iter()
             .any(|detail| inline_text(detail).is_none())
     }) {
-        document.paragraph(&format!("{}:", rich_text(&one.text)));
+        document.paragraph(&format!("{}:", markdown_from_rich_text(&one.text)));
         write_details(
             document,
             one.details
@@ -126,18 +130,20 @@ fn bullet_line(bullet: &Bullet) -> String {
     words.join(": ")
 }
 
-/// The text of a bullet with its inline details.
+/// Appends only details that fit on one line.
 fn bullet_text(bullet: &Bullet) -> String {
     bullet
         .details
         .iter()
         .filter_map(inline_text)
-        .fold(rich_text(&bullet.text), |all, more| all + " — " + &more)
+        .fold(markdown_from_rich_text(&bullet.text), |all, more| {
+            all + " — " + &more
+        })
 }
 
 fn badge_text(mark: &Badge) -> String {
     match mark {
-        Badge::Setting(setting) => rich_text(setting),
+        Badge::Setting(setting) => markdown_from_rich_text(setting),
         Badge::Level(..)
         | Badge::Standing(_)
         | Badge::Verdict(..)
@@ -147,11 +153,11 @@ fn badge_text(mark: &Badge) -> String {
     }
 }
 
-/// A detail that fits into a table cell.
+/// `None` for a detail that does not fit into a table cell.
 fn inline_text(detail: &Detail) -> Option<String> {
     match detail {
-        Detail::Sentence(says) | Detail::Continuation(says) => Some(rich_text(says)),
-        Detail::Field(label, says) => Some(format!("{label}: {}", rich_text(says))),
+        Detail::Sentence(says) | Detail::Continuation(says) => Some(markdown_from_rich_text(says)),
+        Detail::Field(label, says) => Some(format!("{label}: {}", markdown_from_rich_text(says))),
         Detail::Verbose(..)
         | Detail::Diff { .. }
         | Detail::Commands(..)
@@ -163,12 +169,12 @@ fn write_grid(document: &mut MarkdownWriter, grid: &Grid) {
     let rows: Vec<Vec<String>> = grid
         .rows
         .iter()
-        .map(|row| row.iter().map(cell).collect())
+        .map(|row| row.iter().map(escaped_cell).collect())
         .collect();
     document.table(&grid.head, &grid.right_aligned, &rows);
 }
 
-/// A table of steps, then each with its reasons and commands.
+/// A summary table of the steps, then each step with its reasons and commands.
 fn write_steps(document: &mut MarkdownWriter, steps: &[Instruction]) {
     document.table(
         &Instruction::HEAD,
@@ -182,7 +188,7 @@ fn write_steps(document: &mut MarkdownWriter, steps: &[Instruction]) {
             .unwrap_or_default();
         let what = format!(
             "{} of {}: {}",
-            code(step.setting),
+            code_span(step.setting),
             escaped_text(&step.subject),
             escaped_text(&step.change)
         );
@@ -194,22 +200,26 @@ fn write_steps(document: &mut MarkdownWriter, steps: &[Instruction]) {
     }
 }
 
-/// Fields as a list, commands as one block.
+/// Commands of all details become one code block, other details become list items.
 fn write_details<'d>(document: &mut MarkdownWriter, details: impl Iterator<Item = &'d Detail>) {
     let (mut items, mut commands, mut own): (Vec<String>, Vec<String>, Vec<String>) =
         Default::default();
     for detail in details {
         match detail {
-            Detail::Sentence(says) => items.push(rich_text(says)),
+            Detail::Sentence(says) => items.push(markdown_from_rich_text(says)),
             Detail::Continuation(says) => match items.last_mut() {
-                Some(last) => last.extend([" — ", &rich_text(says)]),
-                None => items.push(rich_text(says)),
+                Some(last) => last.extend([" — ", &markdown_from_rich_text(says)]),
+                None => items.push(markdown_from_rich_text(says)),
             },
             Detail::Field(label, says) | Detail::Verbose(label, says) => {
-                items.push(format!("{label}: {}", rich_text(says)));
+                items.push(format!("{label}: {}", markdown_from_rich_text(says)));
             }
             Detail::Diff { result: whole, .. } => {
-                items.extend(whole.iter().map(|whole| format!("result: {}", code(whole))));
+                items.extend(
+                    whole
+                        .iter()
+                        .map(|whole| format!("result: {}", code_span(whole))),
+                );
             }
             Detail::Commands(label, all) => {
                 commands.push(format!("# {label}"));
@@ -219,15 +229,15 @@ fn write_details<'d>(document: &mut MarkdownWriter, details: impl Iterator<Item 
                 own.push(format!(
                     "{}: {} — {}",
                     one.purpose.as_str(),
-                    code(&one.command),
-                    escaped_text(&one.sentence())
+                    code_span(&one.command),
+                    escaped_text(&one.origin_sentence())
                 ));
             }
         }
     }
     document.list(&items);
     if !commands.is_empty() {
-        document.code("sh", &commands);
+        document.code_block("sh", &commands);
     }
     document.list(&own);
 }

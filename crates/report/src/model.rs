@@ -1,74 +1,77 @@
-//! The report as a value; field names are those of the JSON. Fields are only added;
-//! [`SCHEMA_VERSION`] counts changes of meaning.
+//! The report as a value; field names are those of the JSON. New fields keep the schema version; a
+//! change of meaning increments [`SCHEMA_VERSION`].
 
 pub mod answer;
 pub mod difference;
 pub mod latency {
-    //! Commit latency of a target, small enough to be copied from report to report by
-    //! [`crate::price`].
+    //! Commit latency of a target, small enough for [`crate::latency`] to copy from report to
+    //! report.
 
     use serde::{Deserialize, Serialize};
 
     use walwise_measure::measure::Method;
     use walwise_model::facts::Subject;
 
-    /// Commit latency of a target, from the last run that measured it.
+    /// The latest measured commit latency of a target.
     #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
     #[cfg_attr(any(test, feature = "testing"), derive(schemars::JsonSchema))]
     pub struct CommitLatency {
         pub target: Subject,
         /// Start of the measurement, RFC 3339.
         pub when: String,
-        /// The layers below the target at that time. The figures are dropped once they differ.
+        /// The layers below the target at that time. The latency is dropped if the present layers
+        /// differ.
         pub layers: Vec<String>,
-        /// Each sync method that the server can use, for commits of one page.
-        pub methods: Vec<MethodPrice>,
+        /// The sync methods available to the server, measured with one-page commits.
+        pub methods: Vec<MethodLatency>,
     }
 
-    /// The latency of a paced commit by one method, in microseconds.
+    /// The latency of paced commits with one method, in microseconds.
     #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
     #[cfg_attr(any(test, feature = "testing"), derive(schemars::JsonSchema))]
-    pub struct MethodPrice {
+    pub struct MethodLatency {
         pub method: Method,
-        /// Whether it is the method in force, or the recommended one if that is unknown.
+        /// True for the method in force, or for the recommended one if the method in force is
+        /// unknown.
         pub chosen: bool,
         /// Median of paced commits.
         pub median_us: f64,
-        /// The 95 % interval of the median.
+        /// The low end of the 95 % interval of the median; `high_us` is the high end.
         pub low_us: f64,
         pub high_us: f64,
-        /// Only from 1,000 commits on.
+        /// Present only with 1,000 commits or more.
         #[serde(default, skip_serializing_if = "Option::is_none")]
         pub p99_us: Option<f64>,
     }
 }
 pub mod upgrade;
 pub mod what_if {
-    //! The differences under assumed facts, as a part of the report of the real host. Made in
-    //! [`crate::what_if`].
+    //! The differences that assumed facts would make, as a part of the report of the real host.
+    //! [`crate::what_if`] creates them.
 
     use serde::Serialize;
 
     use super::difference::Difference;
     use walwise_model::facts::{Reading, Subject, Value};
 
-    /// The assumptions and the differences that follow.
+    /// The assumptions and the resulting differences.
     #[derive(Clone, Debug, PartialEq, Serialize)]
     #[cfg_attr(any(test, feature = "testing"), derive(schemars::JsonSchema))]
     pub struct WhatIf {
-        /// The assumed facts.
+        /// The facts whose values were assumed.
         pub assumed: Vec<Assumed>,
-        /// The differences; `before` is the real host, *now* the assumed one.
+        /// The differences between two reports: `before` is the real host, `now` the host under the
+        /// assumptions.
         pub difference: Difference,
-        /// Steps that plans gain or lose.
+        /// Plan steps that the assumptions add or remove.
         pub steps: Vec<StepChange>,
-        /// Advice that can lose data, which would be offered if the assumptions had been read and
+        /// Advice that can lose data. It would be offered if the assumed facts had been read and
         /// measured on this host.
         pub would_be_offered: Vec<WouldBeOffered>,
     }
 
     impl WhatIf {
-        /// Whether nothing differs.
+        /// Assumed facts themselves do not count as a difference.
         pub fn changes_nothing(&self) -> bool {
             let assumed = |subject: &Subject, fact: &str| {
                 self.assumed
@@ -95,24 +98,24 @@ pub mod what_if {
         }
     }
 
-    /// An assumed fact.
+    /// A fact whose value was assumed.
     #[derive(Clone, Debug, PartialEq, Serialize)]
     #[cfg_attr(any(test, feature = "testing"), derive(schemars::JsonSchema))]
     pub struct Assumed {
-        /// The subject of the fact.
+        /// The host, device, mount or server that has the fact.
         pub subject: Subject,
-        /// The name of the fact.
+        /// The name of the fact, for example `device.write_cache`.
         pub fact: String,
-        /// The assumed value.
+        /// The value that the user assumed.
         pub value: Value,
-        /// The real reading.
+        /// The reading on the real host.
         pub really: Reading<Value>,
     }
 
     impl Assumed {
-        /// *stated* for an unknown fact, else *assumed*; neither allows anything that can lose
-        /// data.
-        pub fn as_str(&self) -> &'static str {
+        /// `stated` if the fact is unknown on the real host, else `assumed`. Neither allows advice
+        /// that can lose data.
+        pub fn assumed_or_stated(&self) -> &'static str {
             if self.really.is_known() {
                 "assumed"
             } else {
@@ -121,33 +124,33 @@ pub mod what_if {
         }
     }
 
-    /// A step that only one of the two plans has.
+    /// A step that either the real or the assumed plan lacks.
     #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize)]
     #[cfg_attr(any(test, feature = "testing"), derive(schemars::JsonSchema))]
     pub struct StepChange {
-        /// The target of the plan.
+        /// The target whose plan gains or loses the step.
         pub target: Subject,
-        /// Whether it is in the assumed plan; otherwise it is in the real one.
+        /// True if the assumptions add the step, false if they remove it.
         pub comes: bool,
-        /// The subject to change.
+        /// The subject that the step would change.
         pub subject: Subject,
         /// The setting and its change.
         pub advice: String,
     }
 
-    /// Advice that can lose data, and so is not given for assumed facts.
+    /// Advice that can lose data and is therefore withheld for assumed facts.
     #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize)]
     #[cfg_attr(any(test, feature = "testing"), derive(schemars::JsonSchema))]
     pub struct WouldBeOffered {
-        /// The rule that would give it.
+        /// The id of the rule that would give the advice.
         pub rule: String,
-        /// The subject to change.
+        /// The subject that the advice would change.
         pub subject: Subject,
-        /// The setting and its value.
+        /// The setting and the advised value.
         pub advice: String,
-        /// Its trade-off.
+        /// The disadvantage of the advice, in words.
         #[serde(rename = "tradeoff", skip_serializing_if = "Option::is_none")]
-        pub price: Option<String>,
+        pub tradeoff: Option<String>,
     }
 }
 
@@ -156,7 +159,7 @@ use std::collections::BTreeMap;
 
 use serde::{Serialize, Serializer};
 
-use super::content::DeviceContent;
+use super::device_content::DeviceContent;
 use answer::{Answer, Topic};
 use difference::Difference;
 use latency::CommitLatency;
@@ -166,81 +169,80 @@ use walwise_judge::rules::{
     Advice, Basis, Confidence, Finding, Level, Outcome, Pack, Study, Tally,
 };
 use walwise_measure::measure::Measurement;
-use walwise_model::escape::Command;
+use walwise_model::escape::ShellCommand;
 use walwise_model::facts::catalog::target::TargetKind;
-use walwise_model::facts::{Area, Choice, FactRow, FactSet, Note, Subject, Value};
+use walwise_model::facts::{Choice, FactRow, FactSet, Note, ServerArea, Subject, Value};
 use walwise_model::settings::{NewFilesystem, Setting};
 use what_if::WhatIf;
 
-/// The schema version of the JSON.
+/// The `schema` number of every JSON document.
 pub const SCHEMA_VERSION: u32 = 4;
 
-/// The oldest schema read by `--baseline` and `walwise show`.
+/// The oldest schema that `--baseline` and `walwise show` read.
 pub const OLDEST_SCHEMA: u32 = 3;
 
-/// A report. Targets, their stacks, verdicts and plans, and facts are sorted by subject.
+/// A report. Targets, stacks, verdicts, plans and facts are sorted by subject.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 #[cfg_attr(any(test, feature = "testing"), derive(schemars::JsonSchema))]
 pub struct Report {
-    /// [`SCHEMA_VERSION`].
+    /// The schema version of this document.
     pub schema: u32,
-    /// The tool that made the report.
+    /// The walwise version that made the report.
     pub tool: ToolSummary,
-    /// The rules and tables it was judged by.
+    /// The version and fingerprint of the rules and tables used.
     pub pack: Pack,
-    /// When it was made, RFC 3339 in UTC.
+    /// Time of the report, RFC 3339 in UTC.
     pub when: String,
-    /// The requested target, as it was named; absent when everything found was checked.
+    /// TARGET as given on the command line; absent if everything was checked.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub asked: Option<String>,
-    /// The server assumed for answers where there is none.
+    /// The server assumed for targets without one.
     #[serde(skip)]
     #[cfg_attr(any(test, feature = "testing"), schemars(skip))]
-    pub engine: Area,
-    /// The host.
+    pub engine: ServerArea,
+    /// Name, distribution and kernel of the host, and how the facts were collected.
     pub host: HostSummary,
-    /// The checked targets.
+    /// The checked directories and devices.
     pub targets: Vec<TargetSummary>,
-    /// The stack below each target.
+    /// The layers below each target, from file system to disk.
     pub stacks: Vec<Stack>,
     /// The durability verdict of each target that is a directory.
     pub verdicts: Vec<Verdict>,
-    /// Measurements by target.
+    /// Measurements of commit latency in this run, by target.
     pub probes: Vec<ProbeResult>,
-    /// Commit latency by target, from the last run that measured it: this one, or one whose report
-    /// was saved.
+    /// The latest commit latency of each target, from this run or from an earlier saved report.
     #[serde(
         rename = "commit_latencies",
         default,
         skip_serializing_if = "Vec::is_empty"
     )]
     pub prices: Vec<CommitLatency>,
-    /// Every rule on every subject where it applies or is undecided, the worst first. The JSON has
-    /// two lists.
-    #[serde(flatten, serialize_with = "in_two_lists")]
+    /// Findings for each rule and subject where the rule applies or is undecided, the worst first.
+    /// The JSON has two lists.
+    #[serde(flatten, serialize_with = "serialize_in_two_lists")]
     #[cfg_attr(any(test, feature = "testing"), schemars(flatten, with = "Findings"))]
     pub findings: Vec<Finding>,
-    /// The results of each rule, including rules that do not apply here.
+    /// The number of results of each rule, including rules that do not apply here.
     pub rules: Vec<Tally>,
-    /// The plan of each target.
+    /// One plan per target, with all recommended steps.
     pub plans: Vec<Plan>,
-    /// Findings that require different values of one setting.
+    /// Pairs of findings that require different values of one setting.
     pub conflicts: Vec<Conflict>,
     /// Advice that was withheld, with the reason.
     pub withheld: Vec<Withheld>,
-    /// The differences from the baseline.
+    /// The differences from the report given with `--baseline`.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub baseline: Option<Difference>,
     /// Notes about the whole run.
     #[cfg_attr(any(test, feature = "testing"), schemars(with = "Vec<String>"))]
     pub warnings: Vec<Note>,
-    /// The differences under assumed facts; the rest of the report is about the real host.
+    /// The differences under assumed facts. All other parts of the report describe the real host.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub what_if: Option<WhatIf>,
-    /// What the next kernel changes, if requested.
+    /// The changes by the next kernel; only in reports of `walwise upgrade`.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub upgrade: Option<Upgrade>,
-    /// All facts.
+    /// Every collected, derived and measured fact.
     pub facts: FactSet,
 }
 
@@ -248,13 +250,13 @@ pub struct Report {
 #[derive(Serialize)]
 #[cfg_attr(any(test, feature = "testing"), derive(schemars::JsonSchema))]
 struct Findings<'a> {
-    /// Every rule on every subject where it applies, the worst first.
+    /// Findings whose rule applies, the worst first.
     findings: Vec<&'a Finding>,
-    /// Every rule on every subject where it is undecided; each title is a question.
+    /// Findings whose rule lacks facts, the worst first; each title is a question.
     undecided: Vec<&'a Finding>,
 }
 
-fn in_two_lists<S: Serializer>(all: &[Finding], out: S) -> Result<S::Ok, S::Error> {
+fn serialize_in_two_lists<S: Serializer>(all: &[Finding], out: S) -> Result<S::Ok, S::Error> {
     let (undecided, findings) = all
         .iter()
         .partition(|finding| matches!(finding.outcome, Outcome::Undecided { .. }));
@@ -266,96 +268,93 @@ fn in_two_lists<S: Serializer>(all: &[Finding], out: S) -> Result<S::Ok, S::Erro
 }
 
 impl Report {
-    /// The value of a fact by name, when known.
+    /// `None` if the fact is unknown.
     pub fn value(&self, subject: &Subject, fact: &str) -> Option<&Value> {
         self.facts.reading_by_name(subject, fact).value()
     }
 
-    /// Unknown facts that could be known. A fact that does not exist is no gap: some disks have no
+    /// Unknown facts that could be read. Facts that do not exist are left out: some disks have no
     /// model name.
-    pub fn gaps(&self) -> impl Iterator<Item = FactRow<'_>> {
-        self.facts.rows().filter(is_gap)
+    pub fn readable_unknown_facts(&self) -> impl Iterator<Item = FactRow<'_>> {
+        self.facts.rows().filter(is_readable_unknown)
     }
 
-    /// The published measurements behind a rule.
-    pub fn evidence(&self, rule: &str) -> &[Study] {
+    /// The published measurements behind the rule; empty if there are none.
+    pub fn studies_behind_rule(&self, rule: &str) -> &[Study] {
         self.rules
             .iter()
             .find(|tally| tally.rule == rule)
             .map_or(&[], |tally| &tally.evidence)
     }
 
-    /// The verdict of a target.
     pub fn verdict(&self, target: &Subject) -> Option<&Verdict> {
-        find_sorted(&self.verdicts, |verdict| verdict.target.cmp(target))
+        find_in_sorted(&self.verdicts, |verdict| verdict.target.cmp(target))
     }
 
-    /// The stack beneath a target.
     pub fn stack(&self, target: &Subject) -> Option<&Stack> {
-        find_sorted(&self.stacks, |stack| stack.target.cmp(target))
+        find_in_sorted(&self.stacks, |stack| stack.target.cmp(target))
     }
 
-    /// The plan of a target.
     pub fn plan(&self, target: &Subject) -> Option<&Plan> {
-        find_sorted(&self.plans, |plan| plan.target.cmp(target))
+        find_in_sorted(&self.plans, |plan| plan.target.cmp(target))
     }
 }
 
-/// See [`Report::gaps`].
-pub(super) fn is_gap(row: &FactRow<'_>) -> bool {
+pub(super) fn is_readable_unknown(row: &FactRow<'_>) -> bool {
     row.reading.is_gap()
 }
 
-/// Binary search in a sorted list.
-fn find_sorted<T>(list: &[T], place: impl Fn(&T) -> Ordering) -> Option<&T> {
+/// The list must be sorted in the order of `place`.
+fn find_in_sorted<T>(list: &[T], place: impl Fn(&T) -> Ordering) -> Option<&T> {
     list.get(list.binary_search_by(place).ok()?)
 }
 
-/// The tool that made the report.
+/// The walwise version that made the report.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 #[cfg_attr(any(test, feature = "testing"), derive(schemars::JsonSchema))]
 pub struct ToolSummary {
-    /// `walwise`.
+    /// Always `walwise`.
     pub name: String,
     pub version: String,
-    /// The number of evaluated rules.
+    /// The number of rules evaluated.
     pub rules: usize,
 }
 
-/// The host in a line.
+/// Name, distribution and kernel of the host, and how the facts were collected.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 #[cfg_attr(any(test, feature = "testing"), derive(schemars::JsonSchema))]
 pub struct HostSummary {
-    /// Its name, or `unknown`.
+    /// The host name, or `unknown`.
     pub name: String,
     /// Distribution, or `unknown`.
     pub os: String,
     /// Kernel release, or `unknown`.
     pub kernel: String,
-    /// `host`, `guest` or `container`, or `unknown`.
+    /// Where walwise ran: `host`, `guest`, `container`, or `unknown`.
     pub seen_by: String,
-    /// Whether facts were collected as root; absent if unknown.
+    /// True if facts were collected as root; absent if unknown.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub privileged: Option<bool>,
-    /// Whether the facts are from the host itself (`true`) or from a capture.
+    /// True if the facts are from the host itself, false for a capture.
     pub live: bool,
-    /// The options of this run that its commands repeat.
+    /// The options of this run that printed commands repeat.
     #[serde(skip)]
     pub options: Vec<RunOption>,
 }
 
-/// A command-line option that selects where facts come from, with its value.
+/// A command-line option that selects the source of facts, such as a capture, with its value.
 pub type RunOption = (&'static str, Option<String>);
 
 impl HostSummary {
-    /// A walwise command with the options of this run; `None` where a file name cannot be quoted.
-    pub fn command(&self, command: Command) -> Option<Command> {
+    /// Appends the options of this run to a walwise command. `None` if a file name cannot be
+    /// quoted.
+    pub fn with_run_options(&self, command: ShellCommand) -> Option<ShellCommand> {
         self.options
             .iter()
             .try_fold(command, |command, (option, value)| {
-                let command = command.literal(" ").literal(option);
+                let command = command.append_literal(" ").append_literal(option);
                 match value {
-                    Some(value) => command.literal(" ").value(value),
+                    Some(value) => command.append_literal(" ").append_value(value),
                     None => Some(command),
                 }
             })
@@ -369,39 +368,40 @@ fn serialize_choice<T: Choice, S: Serializer>(
     serializer.serialize_str(choice.as_str())
 }
 
-/// A target: a directory or a device that advice is about.
+/// A directory or a device that advice is about.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 #[cfg_attr(any(test, feature = "testing"), derive(schemars::JsonSchema))]
 pub struct TargetSummary {
-    /// The target.
+    /// The identity of the target: the word `target` and a path.
     pub target: Subject,
-    /// Its display name: the cluster it belongs to, or its path.
+    /// The display name: the server that uses the target, or the path.
     pub title: String,
-    /// `directory`, `created` or `device`.
+    /// `directory`, `created` (a directory that does not exist yet) or `device`.
     #[serde(serialize_with = "serialize_choice")]
     #[cfg_attr(any(test, feature = "testing"), schemars(with = "String"))]
     pub kind: TargetKind,
-    /// The contents of a device.
+    /// The contents of the device; absent for directories.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub content: Option<DeviceContent>,
-    /// What database servers store there: `data`, `wal`, `tablespace`, `redo`, `binlog`,
+    /// What database servers store on the target: `data`, `wal`, `tablespace`, `redo`, `binlog`,
     /// `doublewrite`, `undo`. Empty when unused, absent when unknown.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub roles: Option<Vec<String>>,
-    /// The directories of these roles. All have the verdict of the target, because they are on one
-    /// file system.
+    /// The directories of these roles. All share the target's verdict, because they are on one file
+    /// system.
     pub directories: Vec<DirectoryRow>,
-    /// The cluster that uses it.
+    /// The database server that uses the target.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub cluster: Option<Subject>,
-    /// All subjects that concern it: itself, its stack, its boot mounts, its cluster.
+    /// All subjects that concern the target: the target itself, its stack, its boot mounts, its
+    /// server.
     pub subjects: Vec<Subject>,
     /// The rank among several free disks, 1 for the best.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub rank: Option<u32>,
-    /// The reason for the rank; empty without one.
+    /// The reason for the rank; empty without a rank.
     pub rank_because: String,
-    /// The answers: each setting, now and recommended.
+    /// For each setting, the value in force and the recommended value.
     pub answers: BTreeMap<Topic, Answer>,
 }
 
@@ -409,23 +409,24 @@ pub struct TargetSummary {
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 #[cfg_attr(any(test, feature = "testing"), derive(schemars::JsonSchema))]
 pub struct DirectoryRow {
-    /// Its role, one of the target's.
+    /// The use of the directory, one of the target's roles.
     pub role: String,
     pub path: String,
-    /// The durability verdict, where the target has one.
+    /// The target's durability verdict, if there is one.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub verdict: Option<VerdictKind>,
 }
 
-/// The stack below a target, as a graph: rows in display order, each with the layers it stands on.
+/// The stack below a target, as a graph: rows in display order, each with the layers directly
+/// below.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 #[cfg_attr(any(test, feature = "testing"), derive(schemars::JsonSchema))]
 pub struct Stack {
-    /// The target.
+    /// The directory or device on top of the stack.
     pub target: Subject,
-    /// The layers, the target first.
+    /// The layers in display order, the target first.
     pub layers: Vec<LayerRow>,
-    /// The number of further layers, mostly omitted from the report.
+    /// The number of layers that the report omits because the stack is too large.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub left_out: Option<usize>,
 }
@@ -434,139 +435,140 @@ pub struct Stack {
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 #[cfg_attr(any(test, feature = "testing"), derive(schemars::JsonSchema))]
 pub struct LayerRow {
-    /// The subject of the layer.
+    /// The mount or device of this layer.
     pub subject: Subject,
-    /// The distance below the target; a layer with two parents is shown under the first.
+    /// The distance below the target. A layer with two parents is listed under the first one.
     pub depth: u32,
-    /// A description: `ext4 rw,relatime`, `RAID1, 2 of 2`, `Samsung SSD 870 EVO`.
+    /// A description, for example `ext4 rw,relatime`, `RAID1, 2 of 2` or `Samsung SSD 870 EVO`.
     #[serde(rename = "text")]
     pub says: String,
-    /// A remark on its cache; empty if none is needed.
+    /// A remark on the layer's cache; can be empty.
     pub cache: String,
-    /// Whether this layer decides the verdict.
+    /// True if this layer decides the verdict.
     pub weakest: bool,
-    /// The layers it stands on.
+    /// The layers directly below.
     pub below: Vec<Subject>,
 }
 
-/// A measurement of a target.
+/// A measurement of commit latency on one target.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 #[cfg_attr(any(test, feature = "testing"), derive(schemars::JsonSchema))]
 pub struct ProbeResult {
-    /// The target.
+    /// The measured directory.
     pub target: Subject,
     pub measurement: Measurement,
 }
 
-/// The ordered steps for one target, without contradictions: no setting twice. On a free disk it
-/// starts with the file system; on an existing one, steps that need a new file system come last.
+/// The steps for one target, each setting at most once. On a free disk the first step creates the
+/// file system. On an existing file system, steps that need a new one come last.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 #[cfg_attr(any(test, feature = "testing"), derive(schemars::JsonSchema))]
 pub struct Plan {
-    /// The target.
+    /// The directory or device that the steps are for.
     pub target: Subject,
     /// Changes in order of application, then settings to keep.
     pub steps: Vec<Step>,
     /// Optional changes with trade-offs, not part of the steps.
     pub options: Vec<Step>,
-    /// On a free disk: every file system that can be requested.
+    /// File systems that can be requested; only for a free disk.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub filesystems: Vec<FilesystemChoice>,
 }
 
-/// A file system for a free disk, with its advantages and trade-offs.
+/// A file system for a free disk, with advantages and trade-offs.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 #[cfg_attr(any(test, feature = "testing"), derive(schemars::JsonSchema))]
 pub struct FilesystemChoice {
     /// `ext4`, `xfs`, `btrfs` or `zfs`.
     #[cfg_attr(any(test, feature = "testing"), schemars(with = "String"))]
     pub filesystem: NewFilesystem,
-    /// Whether it is the recommended one.
+    /// True for the recommended file system.
     pub first: bool,
-    /// Its rank by published figures; `None` if no rule offers it.
+    /// The rank by published figures; `None` if no rule offers the file system.
     #[serde(skip)]
     pub rank: Option<u32>,
-    /// Whether the user requested it. The plan then creates it, unless it is refused.
+    /// True if the user requested the file system. The plan then creates it, unless it is refused.
     pub wanted: bool,
-    /// The title of its rule, if a rule offers it.
+    /// The title of the rule that offers the file system, if any.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub title: Option<String>,
-    /// Its trade-off.
+    /// The disadvantage of the file system, in words.
     #[serde(rename = "tradeoff", skip_serializing_if = "Option::is_none")]
-    pub price: Option<String>,
-    /// Why it cannot be created here; absent if it can.
+    pub tradeoff: Option<String>,
+    /// The reason why the file system cannot be created here; absent if it can.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub refused: Option<String>,
 }
 
-/// One step of a plan.
+/// One step of a plan: a setting to change or to keep.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 #[cfg_attr(any(test, feature = "testing"), derive(schemars::JsonSchema))]
 pub struct Step {
-    /// The subject to change: the target itself, its mount, a device, a boot line, a cluster.
+    /// The target, mount, device, boot line or server that the step changes.
     pub subject: Subject,
-    /// Its level.
+    /// The highest level of the rules behind the step.
     pub level: Level,
-    /// How certain the rule is.
+    /// The certainty of the first rule behind the step.
     pub confidence: Confidence,
-    /// The basis of the advice.
+    /// The basis of the advice: default, documented or measured.
     pub basis: Basis,
-    /// The rules that advise it.
+    /// Ids of the rules that advise the step.
     pub rules: Vec<String>,
-    /// One line: the reason.
+    /// The reason, in one line.
     pub title: String,
-    /// The change and its commands. For option lists, the changes of several rules are joined.
+    /// The change and its commands. In option lists, the changes of several rules are joined.
     pub advice: Advice,
     /// The value of the setting afterwards, such as the complete option string.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub result: Option<String>,
-    /// For a choice among several: the others, best first.
+    /// Other choices for the setting, best first.
     pub alternatives: Vec<Alternative>,
 }
 
-/// A choice that ranks after the recommended one.
+/// A choice with a rank behind the recommended one, or equal to it.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 #[cfg_attr(any(test, feature = "testing"), derive(schemars::JsonSchema))]
 pub struct Alternative {
-    /// Its rank; if equal to that of the recommended one, there is no meaningful difference.
+    /// The rank of the choice. An equal rank means no meaningful difference to the recommended
+    /// choice.
     pub rank: u32,
-    /// The value of the setting.
+    /// The value that this choice gives the setting.
     pub value: String,
-    /// The rule that offers it.
+    /// The id of the rule that offers the choice.
     pub rule: String,
-    /// One line: the reason.
+    /// The reason, in one line.
     pub title: String,
-    /// Its trade-off.
+    /// The disadvantage of the choice, in words.
     #[serde(rename = "tradeoff", skip_serializing_if = "Option::is_none")]
-    pub price: Option<String>,
+    pub tradeoff: Option<String>,
 }
 
-/// Two findings that require different values.
+/// Two findings that require different values of one setting.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 #[cfg_attr(any(test, feature = "testing"), derive(schemars::JsonSchema))]
 pub struct Conflict {
-    /// The subject of the setting.
+    /// The subject that has the setting.
     pub subject: Subject,
     #[cfg_attr(any(test, feature = "testing"), schemars(with = "String"))]
     pub setting: &'static Setting,
-    /// The advice that is followed: its rule and its value.
+    /// The followed advice: rule id and value.
     pub followed: String,
-    /// The advice that is not followed.
+    /// The rejected advice: rule id and value.
     pub overruled: String,
-    /// Why the first takes precedence.
+    /// The reason why the followed advice takes precedence.
     pub because: String,
 }
 
-/// Advice that was withheld.
+/// Advice that is not given.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 #[cfg_attr(any(test, feature = "testing"), derive(schemars::JsonSchema))]
 pub struct Withheld {
-    /// The rule that gave the advice.
+    /// The id of the rule that gave the advice.
     pub rule: String,
-    /// The subject of the advice.
+    /// The subject that the advice would have changed.
     pub subject: Subject,
-    /// The setting and its advised value.
+    /// The setting and the advised value.
     pub advice: String,
-    /// The reason: what would refuse it, or what is unknown.
+    /// The reason: the kernel, tool or server that refuses the value, or the fact that is unknown.
     pub because: String,
 }

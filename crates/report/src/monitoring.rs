@@ -1,8 +1,7 @@
-//! The report for monitoring systems: one format each.
+//! The report for monitoring systems, one format each.
 //!
-//! Each format follows its reader's contract, including the exit code. Shared here: what counts,
-//! how much of it is named, and the wording. The same report gives the same bytes: nothing here
-//! reads host or clock.
+//! Each format follows the contract of its reader, including the exit code. Output depends on the
+//! report alone, not on host or clock.
 
 pub mod nagios {
     //! One line for Nagios and Icinga, with performance data (Monitoring Plugins Development
@@ -14,12 +13,11 @@ pub mod nagios {
     use walwise_judge::rules::Level;
     use walwise_model::text::escape_lines;
 
-    /// The number of verdicts and of findings that the line names, and of targets with performance
-    /// data.
+    /// The number of verdicts and of findings named in the line.
     const MAX_NAMED: usize = 3;
     const MAX_LATENCIES: usize = 16;
 
-    /// The longest text before the performance data, in characters; Nagios cuts at 8 kB.
+    /// The longest text before the performance data, in characters. Nagios cuts output at 8 kB.
     const MAX_TEXT_CHARS: usize = 1000;
 
     pub fn render(report: &Report) -> String {
@@ -46,29 +44,29 @@ pub mod nagios {
                 let seconds = row.median_us / 1e6;
                 data.push(format!(
                     "'commit {}'={seconds}s;;;0",
-                    label(price.target.name())
+                    nagios_label(price.target.name())
                 ));
             }
         }
         format!(
             "WALWISE {} - {} | {}\n",
             health.as_str(),
-            plain_text(&says),
+            nagios_safe_text(&says),
             data.join(" ")
         )
     }
 
     /// The line for a run that failed.
-    pub fn failure(sentence: &str) -> String {
+    pub fn failure_line(sentence: &str) -> String {
         format!(
             "WALWISE {} - {}\n",
             Health::Unknown.as_str(),
-            plain_text(&escape_lines(sentence))
+            nagios_safe_text(&escape_lines(sentence))
         )
     }
 
-    /// Text without the bar, which would begin the performance data.
-    fn plain_text(says: &str) -> String {
+    /// Replaces the bar, which would begin the performance data.
+    fn nagios_safe_text(says: &str) -> String {
         let plain = |c: char| if c == '|' { '/' } else { c };
         says.lines()
             .collect::<Vec<_>>()
@@ -79,8 +77,8 @@ pub mod nagios {
             .collect()
     }
 
-    /// A label of performance data, without the characters at which readers split: `=`, quote, bar.
-    fn label(name: &str) -> String {
+    /// Replaces the characters at which readers split performance data: `=`, quote, bar.
+    fn nagios_label(name: &str) -> String {
         name.chars()
             .map(|c| {
                 if matches!(c, '=' | '\'' | '|') {
@@ -93,9 +91,10 @@ pub mod nagios {
     }
 }
 pub mod prometheus {
-    //! Metrics for the textfile collector of Prometheus' node exporter, in its text format.
+    //! Metrics for the textfile collector of Prometheus' node exporter, in the Prometheus text
+    //! format.
     //!
-    //! No sample has a timestamp, because the collector then skips the whole file (node_exporter,
+    //! No sample has a timestamp, because the collector would skip the whole file (node_exporter,
     //! collector/textfile.go). A metric without samples is left out, so an unmeasured latency is
     //! absent and never 0. Surplus findings and targets are counted in `walwise_left_out`.
 
@@ -141,7 +140,7 @@ pub mod prometheus {
             "How many targets and findings have no series of their own.",
         );
         for (of, count) in ["targets", "findings"].into_iter().zip(left_out) {
-            page.add_sample(&[("of", of)], count_value(count));
+            page.add_sample(&[("of", of)], count_as_f64(count));
         }
         page.text
     }
@@ -169,7 +168,7 @@ pub mod prometheus {
         for level in Level::ALL {
             page.add_sample(
                 &[("level", level.as_str())],
-                count_value(applying_findings(report, level).len()),
+                count_as_f64(applying_findings(report, level).len()),
             );
         }
         page.begin_metric(
@@ -179,7 +178,7 @@ pub mod prometheus {
         for level in Level::ALL {
             page.add_sample(
                 &[("level", level.as_str())],
-                count_value(exit::undecided_count(report, level)),
+                count_as_f64(exit::undecided_count(report, level)),
             );
         }
         page.begin_metric(
@@ -206,7 +205,7 @@ pub mod prometheus {
         let told = || report.prices.iter().take(MAX_TARGETS);
         page.begin_metric(
             "walwise_commit_seconds",
-            "Latency of a paced commit of one page by one client, by the last run that measured it.",
+            "Latency of a paced one-page commit by one client, from the last run that measured it.",
         );
         for price in told() {
             for row in &price.methods {
@@ -225,7 +224,7 @@ pub mod prometheus {
         }
         page.begin_metric(
             "walwise_commit_measured_timestamp_seconds",
-            "When that was measured.",
+            "When the commit latency was measured.",
         );
         for price in told() {
             if let Some(at) = unix_seconds(&price.when) {
@@ -240,15 +239,14 @@ pub mod prometheus {
             .map(|at| at.as_second() as f64)
     }
 
-    fn count_value(count: usize) -> f64 {
+    fn count_as_f64(count: usize) -> f64 {
         count as f64
     }
 
-    /// A page of metrics under construction.
     #[derive(Default)]
     struct Metrics {
         text: String,
-        /// The current metric, and its head until the first sample.
+        /// The current metric. `pending_head` has its HELP and TYPE lines until the first sample.
         name: &'static str,
         pending_head: String,
         /// The series written so far: the collector rejects a file with duplicates.
@@ -280,7 +278,7 @@ pub mod prometheus {
         }
     }
 
-    /// Escapes a label value. Report text is display-safe, so line breaks in it are our own.
+    /// Report text is safe for display, so every line break in a value was added by walwise.
     fn escape_label(value: &str) -> String {
         value
             .replace('\\', "\\\\")
@@ -296,37 +294,37 @@ use walwise_judge::rules::{Finding, Level, Outcome};
 use walwise_model::facts::Note;
 use walwise_model::facts::note::RulesNote;
 
-/// The most findings with their own series; the rest is counted.
+/// Further findings are only counted.
 const MAX_FINDINGS: usize = 200;
 
-/// The most targets with their own series.
+/// Further targets are only counted.
 const MAX_TARGETS: usize = 100;
 
-/// The rules of the exit code, and whether latencies of earlier runs are included.
+/// Which exit codes are used, and whether latencies of earlier runs are included.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Protocol {
-    /// walwise's own exit codes, about this run alone.
+    /// walwise's own exit codes, without latencies of earlier runs.
     Walwise,
-    /// walwise's own exit codes; latencies of earlier runs are included.
+    /// walwise's own exit codes, with latencies of earlier runs.
     Periodic,
-    /// A plug-in of Nagios or Icinga (Monitoring Plugins Development Guidelines): 0 to 3.
+    /// Exit codes 0 to 3 of a Nagios or Icinga plug-in (Monitoring Plugins Development Guidelines).
     Nagios,
 }
 
 /// The state that a plug-in reports.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Health {
-    /// Nothing at a warning or above.
+    /// Neither a warning nor a critical finding applies.
     Good,
     Warning,
-    /// A critical finding, or a verdict that counts like one.
+    /// A critical finding applies, or a verdict counts as critical.
     Critical,
-    /// Nothing found, but a critical rule is undecided or configured rules are missing.
+    /// A critical rule is undecided, or configured rules are missing.
     Unknown,
 }
 
 impl Health {
-    /// The state of a report: critical before warning before unknown.
+    /// Critical takes precedence over warning, and warning over unknown.
     pub fn from_report(report: &Report) -> Self {
         let of = |level, undecided| exit::worst_result(report, FailCondition { level, undecided });
         match of(Level::Warning, false) {
@@ -339,14 +337,14 @@ impl Health {
             WorstResult::Undecided | WorstResult::Nothing => {}
         }
         let is_open = of(Level::Critical, true) == WorstResult::Undecided;
-        if is_open || lacks_rules(report) {
+        if is_open || lacks_configured_rules(report) {
             Self::Unknown
         } else {
             Self::Good
         }
     }
 
-    /// The word of the plug-in guidelines.
+    /// The word that the plug-in guidelines require.
     pub fn as_str(self) -> &'static str {
         match self {
             Self::Good => "OK",
@@ -358,7 +356,7 @@ impl Health {
 }
 
 impl Protocol {
-    /// The exit code that replaces walwise's own, if the protocol has one.
+    /// `None` if the protocol uses walwise's own exit codes.
     pub fn exit_code(self, health: Health) -> Option<u8> {
         match self {
             Self::Walwise | Self::Periodic => None,
@@ -371,11 +369,11 @@ impl Protocol {
         }
     }
 
-    /// The line for a run that failed; `None` where walwise's own error is the answer.
-    pub fn failure(self, sentence: &str) -> Option<String> {
+    /// The line for a run that failed; `None` if walwise reports the error itself.
+    pub fn failure_line(self, sentence: &str) -> Option<String> {
         match self {
             Self::Walwise | Self::Periodic => None,
-            Self::Nagios => Some(nagios::failure(sentence)),
+            Self::Nagios => Some(nagios::failure_line(sentence)),
         }
     }
 
@@ -384,15 +382,15 @@ impl Protocol {
     }
 }
 
-/// The findings of a level that apply and count, in the report's order.
+/// Findings on targets that were not requested do not count.
 fn applying_findings(report: &Report, level: Level) -> Vec<&Finding> {
-    let counted = exit::counted_findings(report).into_iter();
+    let counted = exit::findings_in_scope(report).into_iter();
     counted
         .filter(|finding| finding.level == level && finding.outcome == Outcome::Applies)
         .collect()
 }
 
-/// The verdicts that count like findings, the worst first.
+/// Worst first.
 fn bad_verdicts(report: &Report) -> Vec<&Verdict> {
     let mut bad: Vec<&Verdict> = report
         .verdicts
@@ -403,18 +401,18 @@ fn bad_verdicts(report: &Report) -> Vec<&Verdict> {
     bad
 }
 
-/// Whether a verdict counts like a finding.
+/// True if the verdict counts like a finding.
 fn is_bad_verdict(standing: VerdictKind) -> bool {
     exit::verdict_level(standing).is_some()
 }
 
-/// A verdict as in labels and JSON: `at-risk`.
+/// The verdict in labels and JSON, for example `at-risk`.
 fn standing_word(standing: VerdictKind) -> String {
     standing.as_str().replace(' ', "-")
 }
 
-/// Whether rules that should be in force are not.
-fn lacks_rules(report: &Report) -> bool {
+/// True if a configured rule file could not be used.
+fn lacks_configured_rules(report: &Report) -> bool {
     report
         .warnings
         .iter()
@@ -427,18 +425,18 @@ fn unknown_reason(report: &Report) -> String {
         1 => Some("1 critical rule is undecided".to_owned()),
         more => Some(format!("{more} critical rules are undecided")),
     };
-    let missing = lacks_rules(report).then(|| "configured rules are missing".to_owned());
+    let missing = lacks_configured_rules(report).then(|| "configured rules are missing".to_owned());
     open.into_iter()
         .chain(missing)
         .collect::<Vec<_>>()
         .join(", ")
 }
 
-/// All problems in a line: verdicts, then findings by title, at most `most` of each.
+/// Verdicts come first, then findings by title; at most `most` of each level are named.
 fn summary_line(report: &Report, most: usize) -> String {
     let says =
         |verdict: &&Verdict| format!("{} {}", verdict.target.name(), verdict.standing.as_str());
-    let mut parts = first_named(&bad_verdicts(report), most, says);
+    let mut parts = describe_first_and_count(&bad_verdicts(report), most, says);
     for level in [Level::Critical, Level::Warning] {
         let title = |finding: &&Finding| format!("{} ({})", finding.title, finding.rule);
         let found = applying_findings(report, level);
@@ -447,7 +445,7 @@ fn summary_line(report: &Report, most: usize) -> String {
                 "{} {}: {}",
                 found.len(),
                 level.as_str(),
-                first_named(&found, most, title).join(", ")
+                describe_first_and_count(&found, most, title).join(", ")
             ));
         }
     }
@@ -458,7 +456,7 @@ fn summary_line(report: &Report, most: usize) -> String {
     }
 }
 
-fn first_named<T>(all: &[T], most: usize, says: impl Fn(&T) -> String) -> Vec<String> {
+fn describe_first_and_count<T>(all: &[T], most: usize, says: impl Fn(&T) -> String) -> Vec<String> {
     let mut parts: Vec<String> = all.iter().take(most).map(says).collect();
     match all.len().saturating_sub(most) {
         0 => {}
@@ -469,33 +467,39 @@ fn first_named<T>(all: &[T], most: usize, says: impl Fn(&T) -> String) -> Vec<St
 
 #[cfg(test)]
 mod tests {
-    //! The monitoring formats: their contracts over every combination of what counts, and over
+    //! The monitoring formats follow their contracts for every combination of findings, and for
     //! hostile names.
 
     use std::collections::BTreeSet;
 
     use super::*;
-    use crate::{Format, latency, sample};
+    use crate::{Format, latency, sample_reports};
     use walwise_model::facts::Source;
     use walwise_model::facts::Subject;
-    use walwise_model::facts::catalog::target::{FLUSH, Flush};
+    use walwise_model::facts::catalog::target::{FLUSH, FlushDelivery};
 
-    fn durable_with_latency() -> Report {
-        let mut report = sample::at_risk();
+    fn durable_report() -> Report {
+        let mut report = sample_reports::at_risk();
         report.facts.insert_known(
-            &sample::data_target(),
+            &sample_reports::data_target(),
             &FLUSH,
-            Flush::Sent,
-            Source::derived(["mount.barrier"]),
+            FlushDelivery::Sent,
+            Source::derived_from(["mount.barrier"]),
         );
-        report.prices = latency::from_measurements(&report);
+        report.prices = latency::latencies_from_probes(&report);
         report
     }
 
     fn report_with(finding: Option<Level>, undecided: bool) -> Report {
-        let mut report = sample::free_disk();
-        let make =
-            |level| sample::finding("rule.one", &sample::free_disk_target(), level, Vec::new());
+        let mut report = sample_reports::free_disk();
+        let make = |level| {
+            sample_reports::finding(
+                "rule.one",
+                &sample_reports::free_disk_target(),
+                level,
+                Vec::new(),
+            )
+        };
         report.findings = finding.map(make).into_iter().collect();
         if undecided {
             let open = Outcome::Undecided {
@@ -551,11 +555,10 @@ mod tests {
         assert_eq!(Health::from_report(&report), Health::Unknown);
     }
 
-    /// The line must not claim more than was found: with an unproven verdict, and with missing
-    /// rules.
+    /// An unproven verdict or missing rules must not be reported as OK.
     #[test]
     fn what_is_not_known_is_not_called_fine() {
-        let mut unproven = sample::at_risk();
+        let mut unproven = sample_reports::at_risk();
         unproven.findings.clear();
         unproven
             .verdicts
@@ -578,8 +581,8 @@ mod tests {
         assert!(line.contains("1 critical rule is undecided"), "{line}");
     }
 
-    /// Every line is a comment or a sample without a timestamp, no series occurs twice, and every
-    /// metric has its head.
+    /// Every line must be a comment or a sample without a timestamp. No series may occur twice, and
+    /// every metric must have a TYPE line.
     fn assert_metrics(text: &str) {
         let (mut series, mut heads) = (BTreeSet::new(), BTreeSet::new());
         for line in text.lines() {
@@ -599,7 +602,7 @@ mod tests {
 
     #[test]
     fn a_price_is_there_with_its_time_or_absent() {
-        let text = Format::Prometheus.render(&durable_with_latency()).unwrap();
+        let text = Format::Prometheus.render(&durable_report()).unwrap();
         assert_metrics(&text);
         assert!(
             text.contains("walwise_commit_seconds{target=\"/srv/pg/15/main\",method="),
@@ -617,9 +620,9 @@ mod tests {
         );
         let unmeasured = Report {
             prices: Vec::new(),
-            ..sample::at_risk()
+            ..sample_reports::at_risk()
         };
-        for report in [unmeasured, sample::free_disk()] {
+        for report in [unmeasured, sample_reports::free_disk()] {
             let text = Format::Prometheus.render(&report).unwrap();
             assert_metrics(&text);
             assert!(!text.contains("walwise_commit"), "{text}");
@@ -627,14 +630,13 @@ mod tests {
         }
         assert!(
             Format::Nagios
-                .render(&durable_with_latency())
+                .render(&durable_report())
                 .unwrap()
                 .contains("'commit /srv/pg/15/main'=0.00")
         );
     }
 
-    /// Undecided findings count like applying ones: not on other targets, and not if only a
-    /// measurement is missing.
+    /// An undecided finding on another target does not count.
     #[test]
     fn what_is_undecided_counts_like_what_applies() {
         let undecided = |report: &Report| {
@@ -662,12 +664,11 @@ mod tests {
         );
     }
 
-    /// Ten thousand findings make a bounded number of series; the rest is counted.
     #[test]
     fn the_number_of_series_is_bounded() {
-        let mut report = sample::free_disk();
+        let mut report = sample_reports::free_disk();
         let finding = |n| {
-            sample::finding(
+            sample_reports::finding(
                 "rule.one",
                 &Subject::device(format!("sd{n}")),
                 Level::Warning,
@@ -693,11 +694,11 @@ mod tests {
             "/%s{{x}}",
             &"/x".repeat(2000),
         ] {
-            let mut report = durable_with_latency();
+            let mut report = durable_report();
             let target = Subject::target(name);
             report.verdicts[0].target = target.clone();
             report.prices[0].target = target.clone();
-            report.findings.push(sample::finding(
+            report.findings.push(sample_reports::finding(
                 "rule.one",
                 &target,
                 Level::Critical,

@@ -1,31 +1,30 @@
-//! Findings → one plan per target: no setting twice, in order of application, with settings to keep
-//! last.
+//! Makes one plan per target from the findings: each setting once, in order of application, with
+//! settings to keep last.
 //!
-//! Advice is assigned to the subject that owns the setting (a target's rule may advise its mount),
-//! then the advice of several rules is merged in [`join`]. Optional advice never enters the steps.
-//! Level takes precedence over everything, so that no preference overrides possible loss of data.
+//! Advice is assigned to the subject that owns the setting; a rule about a target may advise its
+//! mount. [`join`] merges the advice of several rules. Optional advice never enters the steps. The
+//! level takes precedence over any preference, so that no preference can cause loss of data.
 
-mod join;
-mod filesystem {
-    //! The file system of a free disk: the recommended one, the requested one, and why another
-    //! cannot be created.
+mod advice_merging;
+mod free_disk_filesystem {
+    //! The file system of a free disk: the recommended one, the requested one, and the reasons why
+    //! others cannot be created.
     //!
-    //! A request selects among what may be created. What is refused stays refused, and the plan
-    //! then follows the recommendation.
+    //! A refused request has no effect: the plan then follows the recommendation.
 
     use std::cmp::Reverse;
 
     use super::PlanBasis;
-    use super::join::AdviceItem;
+    use super::advice_merging::AdviceItem;
     use crate::{DeviceContent, FilesystemChoice, Plan, TargetSummary};
     use walwise_judge::rules::{Advice, Change};
     use walwise_model::facts::Subject;
     use walwise_model::settings::NewFilesystem;
 
-    /// Why a file system cannot be created on a free disk; `None` if it can.
+    /// Returns why a file system cannot be created on a free disk; `None` if it can.
     pub type FilesystemRefusal<'a> = dyn Fn(&Subject, NewFilesystem) -> Option<String> + Sync + 'a;
 
-    /// The file systems that can be requested for a free disk; empty for other targets.
+    /// Empty for a target that is not a free disk.
     pub fn filesystem_choices(
         basis: &PlanBasis<'_>,
         target: &TargetSummary,
@@ -39,7 +38,7 @@ mod filesystem {
             return Vec::new();
         }
         let known = |made: Option<&str>| made.and_then(NewFilesystem::from_word);
-        let first = known(first_choice(pieces));
+        let first = known(recommended_filesystem(pieces));
         let wanted = basis.wanted.get(&target.target).copied();
         let choice = |filesystem| {
             let makes = pieces
@@ -52,7 +51,7 @@ mod filesystem {
                 rank: makes.map(|piece| piece.advice.rank.unwrap_or(1)),
                 wanted: wanted == Some(filesystem),
                 title: makes.map(|piece| piece.finding.title.clone()),
-                price: makes.and_then(|piece| piece.advice.tradeoff.clone()),
+                tradeoff: makes.and_then(|piece| piece.advice.tradeoff.clone()),
                 refused: refused.or_else(|| {
                     makes
                         .is_none()
@@ -63,22 +62,22 @@ mod filesystem {
         NewFilesystem::ALL.into_iter().map(choice).collect()
     }
 
-    /// The requested file system, unless it is refused.
-    pub fn wanted(choices: &[FilesystemChoice]) -> Option<&FilesystemChoice> {
+    /// `None` if the requested file system is refused.
+    pub fn find_accepted_request(choices: &[FilesystemChoice]) -> Option<&FilesystemChoice> {
         choices
             .iter()
             .find(|choice| choice.wanted && choice.refused.is_none())
     }
 
     impl Plan {
-        /// The requested file system, if the plan follows the request.
-        pub fn wanted(&self) -> Option<&FilesystemChoice> {
-            wanted(&self.filesystems)
+        /// `None` without a request, or if the request is refused.
+        pub fn accepted_filesystem_request(&self) -> Option<&FilesystemChoice> {
+            find_accepted_request(&self.filesystems)
         }
 
-        /// A sentence about the request and the first choice, or why the request is refused. `None`
+        /// A sentence about the request, the first choice, and the reason for a refusal. `None`
         /// without a request.
-        pub fn requested_filesystem(&self) -> Option<String> {
+        pub fn requested_filesystem_sentence(&self) -> Option<String> {
             let FilesystemChoice {
                 filesystem,
                 refused,
@@ -98,8 +97,8 @@ mod filesystem {
         }
     }
 
-    /// The first choice among the advised file systems.
-    pub fn first_choice<'a>(pieces: &[AdviceItem<'a>]) -> Option<&'a str> {
+    /// The advised file system with the best rank, then level, then confidence.
+    pub fn recommended_filesystem<'a>(pieces: &[AdviceItem<'a>]) -> Option<&'a str> {
         let choices = pieces
             .iter()
             .filter(|piece| created_filesystem(piece.advice).is_some());
@@ -113,7 +112,7 @@ mod filesystem {
         created_filesystem(choices.min_by_key(place)?.advice)
     }
 
-    /// The type of file system that advice creates; `None` for other advice.
+    /// `None` for other advice.
     fn created_filesystem(advice: &Advice) -> Option<&str> {
         match &advice.change {
             Change::Set(value) if advice.setting.kind.is_filesystem() => Some(value),
@@ -125,21 +124,20 @@ mod filesystem {
         }
     }
 
-    pub fn creates(advice: &Advice, filesystem: &str) -> bool {
+    pub fn creates_filesystem(advice: &Advice, filesystem: &str) -> bool {
         created_filesystem(advice) == Some(filesystem)
     }
 
-    /// Whether advice comes with the choice of this file system: its finding creates it.
-    pub fn accompanies(piece: &AdviceItem<'_>, filesystem: &str) -> bool {
+    /// True if the finding of this advice also creates the file system.
+    pub fn finding_creates_filesystem(piece: &AdviceItem<'_>, filesystem: &str) -> bool {
         piece
             .finding
             .advice
             .iter()
-            .any(|advice| advice.rank.is_some() && creates(advice, filesystem))
+            .any(|advice| advice.rank.is_some() && creates_filesystem(advice, filesystem))
     }
 
-    /// The file system that advice is about: the one that its finding creates, or that its commands
-    /// create.
+    /// The file system that the finding or a command of the advice creates.
     pub fn related_filesystem<'a>(piece: &AdviceItem<'a>) -> Option<&'a str> {
         let sibling = piece.finding.advice.iter().find_map(created_filesystem);
         let mut words = piece
@@ -151,10 +149,10 @@ mod filesystem {
     }
 }
 mod interruptions {
-    //! What a plan interrupts, summarised over its steps: restarts, remounts, new file systems.
+    //! What a plan interrupts: restarts, remounts, new file systems.
     //!
-    //! A change for the next boot interrupts nothing now, and a disk without a file system has
-    //! nothing to remount.
+    //! A change for the next boot interrupts nothing now. A disk without a file system has nothing
+    //! to remount.
 
     use std::collections::BTreeMap;
 
@@ -163,10 +161,10 @@ mod interruptions {
     use walwise_model::facts::{Scope, Subject};
 
     impl Plan {
-        /// What the steps interrupt, the greatest first, each with its subjects.
+        /// Each interruption with its subjects, the greatest first.
         pub fn interruptions(&self) -> Vec<(Risk, Vec<&Subject>)> {
             let mut takes: BTreeMap<Risk, Vec<&Subject>> = BTreeMap::new();
-            for step in self.steps.iter().filter(|step| interrupts(step)) {
+            for step in self.steps.iter().filter(|step| step_interrupts(step)) {
                 let on = takes.entry(step.advice.risk).or_default();
                 if !on.contains(&&step.subject) {
                     on.push(&step.subject);
@@ -176,10 +174,9 @@ mod interruptions {
         }
     }
 
-    /// Whether following the step interrupts anything.
-    fn interrupts(step: &Step) -> bool {
+    fn step_interrupts(step: &Step) -> bool {
         match step.advice.risk {
-            _ if step.keeps() => false,
+            _ if step.keeps_setting() => false,
             Risk::None => false,
             Risk::NeedsNewFilesystem | Risk::DataLossIfWrong => true,
             _ if step.advice.reach == EffectScope::NextBoot => false,
@@ -191,11 +188,11 @@ mod interruptions {
     #[cfg(test)]
     mod tests {
         use super::*;
-        use crate::sample;
+        use crate::sample_reports;
 
         #[test]
         fn each_thing_is_said_once_and_the_gravest_first() {
-            let mut report = sample::at_risk();
+            let mut report = sample_reports::at_risk();
             let plan = &mut report.plans[0];
             let step = |report: &mut Plan, setting: &str, subject: Subject, risk, reach| {
                 let mut step = report.steps[0].clone();
@@ -203,7 +200,10 @@ mod interruptions {
                 step.advice = walwise_judge::rules::Advice {
                     reach,
                     risk,
-                    ..sample::advice(setting, walwise_judge::rules::Change::Set("x".to_owned()))
+                    ..sample_reports::advice(
+                        setting,
+                        walwise_judge::rules::Change::Set("x".to_owned()),
+                    )
                 };
                 report.steps.push(step);
             };
@@ -251,31 +251,30 @@ mod interruptions {
     }
 }
 
-pub use filesystem::FilesystemRefusal;
-pub use join::Overrides;
+pub use advice_merging::Overrides;
+pub use free_disk_filesystem::FilesystemRefusal;
 
 use std::cmp::Reverse;
 use std::collections::BTreeMap;
 
 use super::{Conflict, Plan, Step, TargetSummary};
-use join::AdviceItem;
+use advice_merging::AdviceItem;
 use walwise_judge::rules::{Change, Finding, Level, Outcome, Risk};
 use walwise_model::facts::{FactSet, Scope, Subject};
 use walwise_model::settings::{NewFilesystem, Setting, SettingKind};
 
-/// The inputs of plans besides findings.
 pub struct PlanBasis<'a> {
     pub facts: &'a FactSet,
-    /// The rules that each rule overrides.
+    /// For each rule id, the rules it overrides.
     pub overrides: &'a Overrides,
     /// The requested file system, by target.
     pub wanted: &'a BTreeMap<Subject, NewFilesystem>,
-    /// Why a file system cannot be created, if so.
+    /// Returns why a given file system cannot be created on a free disk.
     pub refusal_reason: &'a FilesystemRefusal<'a>,
 }
 
-/// The plan of one target from the findings about it; new conflicts are added to `conflicts`.
-pub fn plan(
+/// New conflicts are appended to `conflicts`.
+pub fn build_plan(
     basis: &PlanBasis<'_>,
     target: &TargetSummary,
     findings: &[&Finding],
@@ -295,13 +294,14 @@ pub fn plan(
             })
         })
         .collect();
-    let filesystems = filesystem::filesystem_choices(basis, target, &all);
-    let wanted = filesystem::wanted(&filesystems).map(|wanted| wanted.filesystem.as_str());
-    let chosen = wanted.or_else(|| filesystem::first_choice(&all));
+    let filesystems = free_disk_filesystem::filesystem_choices(basis, target, &all);
+    let wanted = free_disk_filesystem::find_accepted_request(&filesystems)
+        .map(|wanted| wanted.filesystem.as_str());
+    let chosen = wanted.or_else(|| free_disk_filesystem::recommended_filesystem(&all));
     let other = |piece: &AdviceItem<'_>| {
         !piece.advice.setting.kind.is_filesystem()
             && chosen.is_some_and(|chosen| {
-                filesystem::related_filesystem(piece).is_some_and(|of| of != chosen)
+                free_disk_filesystem::related_filesystem(piece).is_some_and(|of| of != chosen)
             })
     };
     let mut groups: BTreeMap<(Subject, &Setting), Vec<AdviceItem<'_>>> = BTreeMap::new();
@@ -314,15 +314,17 @@ pub fn plan(
             piece.advice.setting,
         );
         let piece = AdviceItem {
-            wanted: wanted.is_some_and(|of| filesystem::creates(piece.advice, of)),
+            wanted: wanted
+                .is_some_and(|of| free_disk_filesystem::creates_filesystem(piece.advice, of)),
             ..piece
         };
         // Optional advice that comes with the chosen file system becomes a step.
-        let belongs = chosen.is_some_and(|of| filesystem::accompanies(&piece, of));
+        let belongs =
+            chosen.is_some_and(|of| free_disk_filesystem::finding_creates_filesystem(&piece, of));
         let is_option = piece.finding.level == Level::Optional && piece.advice.rank.is_none();
-        if is_option && !belongs && !piece.keeps() {
+        if is_option && !belongs && !piece.keeps_setting() {
             // Options are alternatives to the plan, so their conflicts are not reported.
-            options.extend(join::merge_advice(
+            options.extend(advice_merging::merge_advice(
                 facts,
                 &subject,
                 &[piece],
@@ -339,7 +341,7 @@ pub fn plan(
     let mut steps: Vec<Step> = groups
         .into_iter()
         .filter_map(|((subject, _), pieces)| {
-            join::merge_advice(facts, &subject, &pieces, overrides, conflicts)
+            advice_merging::merge_advice(facts, &subject, &pieces, overrides, conflicts)
         })
         .collect();
     let blank = target.kind.is_device();
@@ -354,21 +356,21 @@ pub fn plan(
 }
 
 impl Step {
-    /// Whether the setting stays as it is.
-    pub fn keeps(&self) -> bool {
+    /// True if the step leaves the setting unchanged.
+    pub fn keeps_setting(&self) -> bool {
         self.advice.change == Change::Keep
     }
 }
 
 impl Plan {
-    /// The steps that keep a setting, and those that change one.
-    pub fn keeps_and_changes(&self) -> (Vec<&Step>, Vec<&Step>) {
-        self.steps.iter().partition(|step| step.keeps())
+    /// The settings to keep come first in the pair.
+    pub fn kept_and_changing_steps(&self) -> (Vec<&Step>, Vec<&Step>) {
+        self.steps.iter().partition(|step| step.keeps_setting())
     }
 }
 
-/// The owner of a setting that a finding advises. Mount settings of a free disk belong to the
-/// target itself, because there is no mount yet.
+/// The subject that owns the setting. Mount settings of a free disk belong to the target, because
+/// there is no mount yet.
 fn setting_owner(
     facts: &FactSet,
     target: &Subject,
@@ -376,11 +378,11 @@ fn setting_owner(
     setting: &Setting,
 ) -> Subject {
     let owner = match setting.scope {
-        // Only the finding's subject tells which of several devices is meant.
+        // A target can have several devices; only the finding's subject is the right one.
         Scope::Device | Scope::Host => return subject.clone(),
         owner => owner,
     };
-    let of = |subject| facts.resolve(subject, owner);
+    let of = |subject| facts.subject_in_scope(subject, owner);
     of(subject)
         .or_else(|| of(target))
         .unwrap_or_else(|| match owner {
@@ -389,24 +391,23 @@ fn setting_owner(
         })
 }
 
-/// The sort key of a step: settings to keep come last, the rest from the device upwards, critical
-/// ones first. On a free disk a new file system comes first. On an existing one it comes after
-/// everything that helps without it, because it requires moving data.
+/// Changes are sorted from the device upwards and by level; settings to keep come last. A new file
+/// system comes first on a free disk, but last on an existing one, because data must be moved.
 fn sort_key(step: &Step, blank: bool) -> impl Ord + use<> {
     let moves = !blank && step.advice.risk == Risk::NeedsNewFilesystem;
     let setting = step.advice.setting;
     (
-        step.keeps(),
+        step.keeps_setting(),
         moves,
-        stage(setting),
+        application_stage(setting),
         Reverse(step.level),
         setting,
         step.subject.clone(),
     )
 }
 
-/// The stage of a setting, counted from the device upwards.
-fn stage(setting: &Setting) -> u8 {
+/// The order of application, counted from the device upwards.
+fn application_stage(setting: &Setting) -> u8 {
     match setting.kind {
         SettingKind::Filesystem => 1,
         SettingKind::MkfsOptions | SettingKind::MkfsFeatures => 2,

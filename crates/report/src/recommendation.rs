@@ -1,4 +1,4 @@
-//! The recommendation: what a program needs from a report, a few kilobytes per target.
+//! The recommendation: the parts of a report that programs need, a few kilobytes per target.
 
 use std::collections::BTreeMap;
 
@@ -19,9 +19,9 @@ use walwise_model::facts::{Note, Subject};
 /// The document of `walwise check --format json`.
 #[derive(Serialize)]
 #[cfg_attr(any(test, feature = "testing"), derive(schemars::JsonSchema))]
-pub struct Recommendation<'r> {
+pub struct RecommendationDocument<'r> {
     schema: u32,
-    /// `recommendation`; the full report has no such key.
+    /// Always `recommendation`; the full report has no such key.
     document: &'static str,
     tool: &'r ToolSummary,
     /// RFC 3339 in UTC.
@@ -54,7 +54,7 @@ struct TargetAdvice<'r> {
     candidates: &'r [FilesystemChoice],
     /// Changes of the plan and findings, most urgent first.
     fixes: Vec<FixEntry<'r>>,
-    /// Rules of level advice and above that lack a fact.
+    /// Rules of level `advice` and above that lack a fact.
     undecided: Vec<UndecidedRule<'r>>,
     /// Advice that was withheld, with the reason.
     withheld: Vec<String>,
@@ -95,20 +95,20 @@ struct FixEntry<'r> {
 struct UndecidedRule<'r> {
     level: Level,
     rule: &'r str,
-    /// Facts that would decide it.
+    /// Facts that would decide the rule.
     needs: Vec<&'r str>,
 }
 
-impl<'r> Recommendation<'r> {
+impl<'r> RecommendationDocument<'r> {
     pub fn new(report: &'r Report) -> Self {
         let by_target = FindingsByTarget::new(report);
-        let (host, beside) = view::findings::untargeted(report);
+        let (host, beside) = view::findings::untargeted_findings(report);
         let others: Vec<&Finding> = host
             .iter()
             .chain(&beside)
             .map(|(_, finding)| *finding)
             .collect();
-        let targets = view::target_order::worst_first(&by_target);
+        let targets = view::target_order::sort_targets_worst_first(&by_target);
         Self {
             schema: SCHEMA_VERSION,
             document: "recommendation",
@@ -193,7 +193,7 @@ impl<'r> From<Fix<'r>> for FixEntry<'r> {
                 .map(|command| command.as_str().to_owned())
                 .collect(),
             fix: fix.remedy,
-            interrupts: fix.risk.interrupts(),
+            interrupts: fix.risk.interruption_word(),
             data_loss_if_wrong: fix.risk == Risk::DataLossIfWrong,
             seen: fix.source,
             rules: fix.rules,

@@ -1,31 +1,30 @@
-//! The plan as a POSIX shell script for review. walwise never runs it.
+//! The plan as a POSIX shell script for review. walwise never runs the script.
 //!
-//! The script does nothing until a person has edited it. On a free disk it checks again that the
-//! disk is the same and still free, then creates the file system. For a mounted file system every
-//! step is a comment. Text that is not safe in a shell stays in comments.
+//! The script does nothing until a person has edited it. On a free disk the script first checks
+//! that the disk is unchanged and still free. For a mounted file system every step is a comment.
+//! Text that is not safe in a shell stays in comments.
 
 mod comments {
-    //! Comments of a script.
 
     use crate::TargetSummary;
     use walwise_model::escape::comment;
 
     pub fn comment_out(text: &str) -> String {
-        comment::lines(text.lines())
+        comment::comment_lines(text.lines())
     }
 
-    pub fn no_changes(target: &TargetSummary) -> String {
+    pub fn no_changes_comment(target: &TargetSummary) -> String {
         format!(
             "# No changes recommended for {}.\n",
-            comment::escape_line(&target.title)
+            comment::escape_comment_line(&target.title)
         )
     }
 }
-mod mounted {
-    //! The part of a script for mounted file systems: every command a comment, in order of
+mod mounted_filesystem {
+    //! The part of a script for a mounted file system: every command is a comment, in order of
     //! application.
 
-    use super::comments::{comment_out, no_changes};
+    use super::comments::{comment_out, no_changes_comment};
     use crate::setting_source;
     use crate::{Report, Step, TargetSummary};
     use walwise_judge::rules::{Risk, UserCommand};
@@ -37,29 +36,28 @@ mod mounted {
             .map(|plan| plan.steps.as_slice())
             .unwrap_or_default();
         let mut out = String::new();
-        for (number, step) in (1..).zip(steps.iter().filter(|step| !step.keeps())) {
+        for (number, step) in (1..).zip(steps.iter().filter(|step| !step.keeps_setting())) {
             out.push_str(&step_comment(number, step));
         }
         if out.is_empty() {
-            return no_changes(target);
+            return no_changes_comment(target);
         }
-        format!("# Remove the # before the commands that you want to run.\n{out}")
+        format!("# Uncomment the commands that you want to run.\n{out}")
     }
 
-    /// A warning about a step that loses data or unmounts.
-    fn warning(step: &Step) -> Option<&'static str> {
+    fn danger_warning(step: &Step) -> Option<&'static str> {
         match step.advice.risk {
             Risk::NeedsNewFilesystem => Some("DESTROYS the file system: copy its data away first"),
             Risk::DataLossIfWrong => Some("COMMITTED DATA MAY BE LOST if a fact is wrong"),
             Risk::NeedsUnmount => Some("UNMOUNTS the file system: stop the server first"),
-            Risk::NeedsRemount if unmounts(step) => {
+            Risk::NeedsRemount if step_unmounts(step) => {
                 Some("UNMOUNTS the file system: stop the server first")
             }
             _ => None,
         }
     }
 
-    fn unmounts(step: &Step) -> bool {
+    fn step_unmounts(step: &Step) -> bool {
         step.advice
             .apply
             .iter()
@@ -83,18 +81,18 @@ mod mounted {
                 .as_ref()
                 .map(|result| format!("result: {result}")),
         );
-        lines.extend(warning(step).map(|danger| format!("!!!! {danger} !!!!")));
-        lines.extend(server_lines(step));
+        lines.extend(danger_warning(step).map(|danger| format!("!!!! {danger} !!!!")));
+        lines.extend(setting_source_lines(step));
         for (title, commands) in advice.commands() {
             lines.extend((!commands.is_empty()).then(|| format!("{title}:")));
             lines.extend(commands.iter().map(|command| format!("  {command}")));
         }
-        lines.extend(advice.own.iter().map(omitted_command));
+        lines.extend(advice.own.iter().map(omitted_command_note));
         format!("\n{}", comment_out(&lines.join("\n")))
     }
 
-    /// Says that a user's command is omitted, without repeating it.
-    fn omitted_command(own: &UserCommand) -> String {
+    /// Reports that a user's command is omitted, without repeating the command.
+    fn omitted_command_note(own: &UserCommand) -> String {
         let UserCommand {
             purpose,
             file,
@@ -102,19 +100,19 @@ mod mounted {
             ..
         } = own;
         format!(
-            "{}: your own command, of {file}:{line}, is left out: walwise does not check it",
+            "{}: your own command at {file}:{line} is omitted, because walwise does not check it",
             purpose.as_str()
         )
     }
 
-    /// The source of a server's setting, and what overrides its file; empty for other settings.
-    fn server_lines(step: &Step) -> Vec<String> {
+    /// The source of a server setting and what overrides its file; empty for other settings.
+    fn setting_source_lines(step: &Step) -> Vec<String> {
         let advice = &step.advice;
         let file = match advice
             .setting
             .kind
             .area()
-            .map(|area| area.database().syntax)
+            .map(|area| area.database_profile().syntax)
         {
             None => return Vec::new(),
             Some(SettingSyntax::PostgresConf) => "files",
@@ -122,27 +120,30 @@ mod mounted {
         };
         let stronger =
             setting_source::overridden_by(advice).map(|stronger| stronger.instruction(file));
-        [format!("now: {}", setting_source::current_value(advice))]
-            .into_iter()
-            .chain(stronger)
-            .collect()
+        [format!(
+            "now: {}",
+            setting_source::current_value_with_source(advice)
+        )]
+        .into_iter()
+        .chain(stronger)
+        .collect()
     }
 }
-mod other_parts {
+mod untargeted {
     //! The parts of a script outside all targets: for the host, and for other subjects.
     //!
     //! Every command is a comment. With TARGET, advice about other subjects is omitted.
 
     use std::collections::BTreeSet;
 
-    use super::mounted;
+    use super::mounted_filesystem;
     use crate::{Report, Step};
     use walwise_judge::rules::{Advice, Finding, Level, Outcome};
     use walwise_model::escape::comment;
     use walwise_model::facts::{Scope, Subject};
 
-    /// A part for the host and one for the rest, if there is advice.
-    pub fn parts(report: &Report) -> Vec<String> {
+    /// A part without advice is left out.
+    pub fn untargeted_parts(report: &Report) -> Vec<String> {
         let known: BTreeSet<&Subject> = report
             .targets
             .iter()
@@ -165,28 +166,28 @@ mod other_parts {
             Vec::new()
         };
         let parts = [
-            part("this host", &host),
-            part("elsewhere on this host", &beside),
+            advice_part("this host", &host),
+            advice_part("elsewhere on this host", &beside),
         ];
         parts.into_iter().flatten().collect()
     }
 
-    fn part(title: &str, findings: &[&Finding]) -> Option<String> {
+    fn advice_part(title: &str, findings: &[&Finding]) -> Option<String> {
         let steps = findings.iter().flat_map(|finding| {
             finding
                 .advice
                 .iter()
                 .map(|advice| standalone_step(finding, advice))
         });
-        let steps: Vec<Step> = steps.filter(|step| !step.keeps()).collect();
+        let steps: Vec<Step> = steps.filter(|step| !step.keeps_setting()).collect();
         let told: String = (1..)
             .zip(&steps)
-            .map(|(number, step)| mounted::step_comment(number, step))
+            .map(|(number, step)| mounted_filesystem::step_comment(number, step))
             .collect();
         (!steps.is_empty()).then(|| {
             format!(
-                "\n# ==== {} ====\n# Remove the # before the commands that you want to run.\n{told}",
-                comment::escape_line(title)
+                "\n# ==== {} ====\n# Uncomment the commands that you want to run.\n{told}",
+                comment::escape_comment_line(title)
             )
         })
     }
@@ -210,11 +211,12 @@ mod new_filesystem;
 
 use super::{Report, TargetSummary, mkfs};
 use comments::comment_out;
-use walwise_model::escape::{Command, comment};
+use walwise_model::escape::{ShellCommand, comment};
 use walwise_model::facts::catalog::target::TargetKind;
 
-/// The script for all targets. A free disk gets its part only as the single target: a script for
-/// several disks invites mistakes. The error says why there is none: the disk may hold data.
+/// A free disk gets its part only as the single target: a script for several disks invites
+/// mistakes. The error is the reason why no script is made, for example because the disk may hold
+/// data.
 pub fn render(report: &Report) -> Result<String, String> {
     let alone = report.targets.len() == 1;
     if let Some(target) = report.targets.first().filter(|_| alone) {
@@ -224,22 +226,24 @@ pub fn render(report: &Report) -> Result<String, String> {
     for target in &report.targets {
         parts.push(format!(
             "\n# ==== {} ====\n",
-            comment::escape_line(&target.title)
+            comment::escape_comment_line(&target.title)
         ));
         parts.push(match target.kind {
             TargetKind::Device if alone => new_filesystem::free_disk_part(report, target),
             TargetKind::Device => comment_out(&format!(
-                "A free disk. For a script that creates its file system:\n  {}",
-                Command::or_placeholder(mkfs::recheck_command(
+                "Free disk. To get a script that creates its file system, run:\n  {}",
+                ShellCommand::or_placeholder(mkfs::free_disk_check_command(
                     report,
                     &target.target,
                     " --format script"
                 ))
             )),
-            TargetKind::Directory | TargetKind::Created => mounted::target_part(report, target),
+            TargetKind::Directory | TargetKind::Created => {
+                mounted_filesystem::target_part(report, target)
+            }
         });
     }
-    let apart = other_parts::parts(report);
+    let apart = untargeted::untargeted_parts(report);
     let edited = !apart.is_empty() || report.targets.iter().any(|target| !target.kind.is_device());
     parts.extend(apart);
     if edited {
@@ -256,7 +260,7 @@ fn refuse_used_disk(target: &TargetSummary) -> Result<(), String> {
         .filter(|content| !content.is_available())
     {
         Some(content) => Err(format!(
-            "{}: no script is made. {}",
+            "{}: no script was generated. {}",
             target.title,
             content.evidence_text()
         )),
@@ -274,7 +278,7 @@ fn script_header(report: &Report) -> String {
         "#!/bin/sh\n\
          # Made by walwise {} on {}, {}.\n\
          {origin}\
-         # For review: it does nothing before you have read it and edited the lines marked EDIT.\n\
+         # For review: the script does nothing until you have edited the lines marked EDIT.\n\
          set -eu\n\
          PATH=/usr/sbin:/usr/bin:/sbin:/bin\n\
          LC_ALL=C\n\
@@ -285,21 +289,21 @@ fn script_header(report: &Report) -> String {
          stop() {{\n    printf 'stopped: %s\\n' \"$1\" >&2\n    exit 1\n}}\n\
          \n\
          [ \"$I_HAVE_READ_THIS\" = yes ] || stop 'read this script, then set I_HAVE_READ_THIS=yes; nothing was done'\n\
-         [ \"$(id -u)\" = 0 ] || stop 'this needs root; nothing was done'\n",
-        comment::escape_line(&report.tool.version),
-        comment::escape_line(&report.host.name),
-        comment::escape_line(&report.when),
+         [ \"$(id -u)\" = 0 ] || stop 'this script needs root; nothing was done'\n",
+        comment::escape_comment_line(&report.tool.version),
+        comment::escape_comment_line(&report.host.name),
+        comment::escape_comment_line(&report.when),
     )
 }
 
 #[cfg(test)]
 mod tests {
-    //! Properties of a script: inert, valid shell, and never forceful.
+    //! A script is inert, valid shell, and never uses force.
 
     use super::*;
-    use crate::{DeviceContent, postgres, sample};
+    use crate::{DeviceContent, postgres_commands, sample_reports};
     use walwise_judge::rules::{Advice, Change, EffectScope, Risk};
-    use walwise_model::escape::{Command, shell};
+    use walwise_model::escape::{ShellCommand, shell};
     use walwise_model::facts::{Reading, Scope, Source, Subject, Value, catalog};
     use walwise_testkit::deadline::ChildInTime as _;
 
@@ -307,8 +311,8 @@ mod tests {
         super::render(report).unwrap()
     }
 
-    /// The lines that a shell would execute.
-    fn active(script: &str) -> Vec<&str> {
+    /// Lines that a shell would execute.
+    fn active_lines(script: &str) -> Vec<&str> {
         script
             .lines()
             .filter(|line| !line.trim_start().starts_with('#') && !line.trim().is_empty())
@@ -317,10 +321,10 @@ mod tests {
 
     #[test]
     fn nothing_runs_before_a_human_has_edited_it() {
-        for report in sample::all_samples() {
+        for report in sample_reports::all_samples() {
             let script = render(&report);
             assert!(script.contains("\nI_HAVE_READ_THIS=no "), "{script}");
-            let lines = active(&script);
+            let lines = active_lines(&script);
             let guard = lines
                 .iter()
                 .position(|line| line.starts_with("[ \"$I_HAVE_READ_THIS\""))
@@ -349,11 +353,11 @@ mod tests {
 
     #[test]
     fn what_is_mounted_already_gets_comments_only() {
-        let script = render(&sample::at_risk());
+        let script = render(&sample_reports::at_risk());
         let (_, part) = script.split_once("# ====").unwrap();
         let part = &format!("# {part}");
         let told = "printf 'only the uncommented commands were run\\n'";
-        assert_eq!(active(part), [told, "exit 0"]);
+        assert_eq!(active_lines(part), [told, "exit 0"]);
         assert!(
             part.contains("#   mount -o remount,barrier=1,noatime /srv\n"),
             "{part}"
@@ -362,8 +366,8 @@ mod tests {
 
     #[test]
     fn a_free_disk_is_checked_and_read_whole_before_mkfs_and_nothing_is_forced() {
-        let script = render(&sample::free_disk());
-        let lines = active(&script);
+        let script = render(&sample_reports::free_disk());
+        let lines = active_lines(&script);
         let mkfs = lines
             .iter()
             .position(|line| line.starts_with("mkfs."))
@@ -380,7 +384,7 @@ mod tests {
         );
         assert!(script.contains("mount -t xfs -o noatime \"$DEVICE\" \"$MOUNTPOINT\""));
         assert!(script.contains("\nMOUNTPOINT= "));
-        // A mount point has no cluster, so its settings would not be found there.
+        // A mount point has no server, so the server's settings would not be found there.
         assert!(
             script.contains("\nDATABASE= ")
                 && script.contains("    directory=$MOUNTPOINT/$DATABASE\n")
@@ -397,8 +401,12 @@ mod tests {
 
     #[test]
     fn a_serial_number_that_is_the_identity_is_compared_where_it_was_read() {
-        let mut report = sample::free_disk();
-        let disks: Vec<Subject> = report.facts.subjects(Scope::Device).cloned().collect();
+        let mut report = sample_reports::free_disk();
+        let disks: Vec<Subject> = report
+            .facts
+            .subjects_of_scope(Scope::Device)
+            .cloned()
+            .collect();
         for (file, serial, identity) in [("serial", "", "DATA-0"), ("device/serial", "DATA-0", "")]
         {
             for disk in &disks {
@@ -416,7 +424,10 @@ mod tests {
             let script = render(&report);
             assert!(script.contains(&format!("\nSERIAL={serial}\n")), "{script}");
             assert!(
-                script.contains(&format!("\nIDENTITY={}\n", shell::quote(identity).unwrap())),
+                script.contains(&format!(
+                    "\nIDENTITY={}\n",
+                    shell::quote_shell_word(identity).unwrap()
+                )),
                 "{script}"
             );
             assert!(!script.contains("I_COMPARED_THE_DISK"), "{script}");
@@ -425,10 +436,10 @@ mod tests {
 
     #[test]
     fn the_line_for_fstab_can_be_pasted_and_how_the_disk_was_read_is_told() {
-        let script = render(&sample::free_disk());
+        let script = render(&sample_reports::free_disk());
         let line =
             "line=\"UUID=$(blkid -p -s UUID -o value \"$DEVICE\") $MOUNTPOINT xfs noatime 0 0\"";
-        assert!(active(&script).contains(&line), "{script}");
+        assert!(active_lines(&script).contains(&line), "{script}");
         assert!(
             script.contains("# No mount, swap space or device uses it. No data found in "),
             "{script}"
@@ -437,8 +448,12 @@ mod tests {
 
     #[test]
     fn a_disk_of_unknown_size_gets_no_mkfs() {
-        let mut report = sample::free_disk();
-        let disks: Vec<Subject> = report.facts.subjects(Scope::Device).cloned().collect();
+        let mut report = sample_reports::free_disk();
+        let disks: Vec<Subject> = report
+            .facts
+            .subjects_of_scope(Scope::Device)
+            .cloned()
+            .collect();
         for disk in disks {
             report
                 .facts
@@ -446,7 +461,9 @@ mod tests {
         }
         let script = render(&report);
         assert!(
-            !active(&script).iter().any(|line| line.contains("mkfs")),
+            !active_lines(&script)
+                .iter()
+                .any(|line| line.contains("mkfs")),
             "{script}"
         );
     }
@@ -461,11 +478,11 @@ mod tests {
             remedy: None,
         };
         for (content, says) in [(holds, "holds xfs"), (unreadable, "Input/output error")] {
-            let mut report = sample::free_disk();
+            let mut report = sample_reports::free_disk();
             report.targets[0].content = Some(content);
             let refused = super::render(&report).unwrap_err();
             assert!(
-                refused.contains("/dev/sdc: no script is made.") && refused.contains(says),
+                refused.contains("/dev/sdc: no script was generated.") && refused.contains(says),
                 "{refused}"
             );
         }
@@ -474,20 +491,20 @@ mod tests {
     #[test]
     fn hostile_text_stays_in_comments() {
         let evil = "x\n; rm -rf $(id) `id` '\"\u{202e}";
-        let mut report = sample::free_disk();
+        let mut report = sample_reports::free_disk();
         report.host.name = evil.to_owned();
         report.tool.version = evil.to_owned();
         for target in &mut report.targets {
             target.title = evil.to_owned();
         }
-        let before = active(&render(&sample::free_disk())).join("\n");
+        let before = active_lines(&render(&sample_reports::free_disk())).join("\n");
         for step in &mut report.plans[0].steps {
             step.title = evil.to_owned();
         }
-        assert_eq!(active(&render(&report)).join("\n"), before);
+        assert_eq!(active_lines(&render(&report)).join("\n"), before);
 
         for setting in ["mkfs.options", "mount.options", "filesystem"] {
-            let mut report = sample::free_disk();
+            let mut report = sample_reports::free_disk();
             let step = report.plans[0]
                 .steps
                 .iter_mut()
@@ -502,7 +519,7 @@ mod tests {
             step.result = Some(evil.to_owned());
             let script = render(&report);
             assert!(
-                !active(&script)
+                !active_lines(&script)
                     .iter()
                     .any(|line| line.contains("rm -rf") || line.contains("mkfs")),
                 "{script}"
@@ -513,7 +530,7 @@ mod tests {
     #[test]
     fn force_is_no_option() {
         for word in ["-f", "-F", "-Ff", "-O x -F"] {
-            let mut report = sample::free_disk();
+            let mut report = sample_reports::free_disk();
             let plan = &mut report.plans[0];
             let step = plan
                 .steps
@@ -523,7 +540,9 @@ mod tests {
             step.advice.change = Change::Add(vec![word.to_owned()]);
             let script = render(&report);
             assert!(
-                !active(&script).iter().any(|line| line.contains("mkfs")),
+                !active_lines(&script)
+                    .iter()
+                    .any(|line| line.contains("mkfs")),
                 "{word}: {script}"
             );
         }
@@ -554,20 +573,28 @@ mod tests {
                 "fdatasync",
                 "/proc/10/cmdline",
                 Risk::NeedsReload,
-                "the command line wins over files: change it there and restart\n",
+                "the server's command line wins over files: change the option there and restart\n",
             ),
         ];
         for (value, file, risk, told) in cases {
-            let mut report = sample::at_risk();
+            let mut report = sample_reports::at_risk();
             let step = report.plans[0].steps.first_mut().unwrap();
             let advice = Advice {
                 risk,
-                current: Reading::known(Value::Text("open_sync".to_owned()), Source::line(file, 1)),
-                ..sample::advice("pg.wal_sync_method", Change::Set(value.to_owned()))
+                current: Reading::known(
+                    Value::Text("open_sync".to_owned()),
+                    Source::file_line(file, 1),
+                ),
+                ..sample_reports::advice("pg.wal_sync_method", Change::Set(value.to_owned()))
             };
             let cluster = Subject::cluster("/srv/pg/15/main");
-            let mut findings = [sample::finding("any", &cluster, step.level, vec![advice])];
-            postgres::add_commands(&mut findings, &report.facts);
+            let mut findings = [sample_reports::finding(
+                "any",
+                &cluster,
+                step.level,
+                vec![advice],
+            )];
+            postgres_commands::add_commands(&mut findings, &report.facts);
             step.advice = findings[0].advice[0].clone();
             let script = render(&report);
             assert!(
@@ -582,8 +609,8 @@ mod tests {
                 "{script}"
             );
             assert_eq!(
-                active(&script),
-                active(&render(&sample::at_risk())),
+                active_lines(&script),
+                active_lines(&render(&sample_reports::at_risk())),
                 "{script}"
             );
         }
@@ -591,13 +618,13 @@ mod tests {
 
     #[test]
     fn destruction_is_named() {
-        let mut report = sample::at_risk();
+        let mut report = sample_reports::at_risk();
         let step = report.plans[0].steps.first_mut().unwrap();
         step.advice = Advice {
             reach: EffectScope::WholeFilesystem,
             risk: Risk::NeedsNewFilesystem,
-            apply: vec![Command::new("mkfs.ext4 /dev/md0\nreboot")],
-            ..sample::advice("filesystem", Change::Set("ext4".to_owned()))
+            apply: vec![ShellCommand::new("mkfs.ext4 /dev/md0\nreboot")],
+            ..sample_reports::advice("filesystem", Change::Set("ext4".to_owned()))
         };
         let script = render(&report);
         assert!(script.contains("!!!! DESTROYS"), "{script}");
@@ -609,7 +636,7 @@ mod tests {
 
     #[test]
     fn a_shell_can_read_it() {
-        for report in sample::all_samples() {
+        for report in sample_reports::all_samples() {
             let shell = std::process::Command::new("/bin/sh")
                 .arg("-n")
                 .stdin(std::process::Stdio::piped())
@@ -625,12 +652,12 @@ mod tests {
         }
     }
 
-    /// Both as generated and as edited.
+    /// Checks the script both as generated and as edited.
     #[test]
     #[ignore = "needs shellcheck"]
     fn a_linter_of_shells_finds_nothing() {
         use std::process::{Command, Stdio};
-        for report in sample::all_samples() {
+        for report in sample_reports::all_samples() {
             let script = render(&report);
             let edited = script.replace("I_HAVE_READ_THIS=no ", "I_HAVE_READ_THIS=yes");
             let edited = edited.replace("MOUNTPOINT= ", "MOUNTPOINT=/srv/new");
@@ -653,7 +680,7 @@ mod tests {
 
     #[test]
     fn every_blank_of_the_template_is_filled_in_and_nothing_else() {
-        for report in sample::all_samples() {
+        for report in sample_reports::all_samples() {
             let script = render(&report);
             assert!(!script.contains('@'), "{script}");
         }

@@ -1,9 +1,7 @@
-//! The source of a server setting in force, and sources that override a line of its configuration
-//! file.
+//! The source of a server setting in force, and sources that override the configuration file.
 //!
-//! Precedence is the server's (PostgreSQL manual, *Setting Parameters*; MySQL manual, *Using Option
-//! Files*). PostgreSQL's command line overrides ALTER SYSTEM, but MySQL's SET PERSIST overrides its
-//! command line.
+//! PostgreSQL's command line overrides ALTER SYSTEM (PostgreSQL manual, *Setting Parameters*), but
+//! MySQL's SET PERSIST overrides the command line (MySQL manual, *Using Option Files*).
 
 use walwise_judge::rules::Advice;
 use walwise_model::facts::{Reading, Source, Value};
@@ -16,18 +14,15 @@ pub enum OverriddenBy {
     AlterSystem,
     /// mysqld-auto.cnf, which SET PERSIST writes.
     Persisted,
-    /// The server's command line.
     CommandLine,
 }
 
 impl OverriddenBy {
-    /// What to do instead; `file` is the file at hand, such as `this file`.
+    /// What to do instead. `file` names the overridden file, for example `this file`.
     pub fn instruction(self, file: &str) -> String {
         match self {
             Self::AlterSystem => {
-                format!(
-                    "ALTER SYSTEM wins over {file}: use ALTER SYSTEM SET/RESET, or remove it there"
-                )
+                format!("ALTER SYSTEM wins over {file}: use ALTER SYSTEM SET or RESET")
             }
             Self::Persisted => {
                 format!(
@@ -35,13 +30,14 @@ impl OverriddenBy {
                 )
             }
             Self::CommandLine => {
-                "the command line wins over files: change it there and restart".to_owned()
+                "the server's command line wins over files: change the option there and restart"
+                    .to_owned()
             }
         }
     }
 }
 
-/// The source that overrides the configuration file, if the reading of the setting shows one.
+/// `None` if the configuration file sets the value, or the source is unknown.
 pub fn overridden_by(advice: &Advice) -> Option<OverriddenBy> {
     match advice.current.source()? {
         Source::File { path, .. } if path.starts_with("/proc/") && path.ends_with("/cmdline") => {
@@ -57,16 +53,15 @@ pub fn overridden_by(advice: &Advice) -> Option<OverriddenBy> {
     }
 }
 
-/// The value in force and where it is set: `open_sync, set in /etc/postgresql/postgresql.conf:1`.
-pub fn current_value(advice: &Advice) -> String {
+/// The value in force and its source: `open_sync, set in /etc/postgresql/postgresql.conf:1`.
+pub fn current_value_with_source(advice: &Advice) -> String {
     value_and_source(advice.setting, &advice.current)
 }
 
-/// The same for any setting and reading.
 pub fn value_and_source(setting: &Setting, current: &Reading<Value>) -> String {
     match current {
         Reading::Known { value, source } => {
-            let value = setting.with_unit(&setting.config_value(value));
+            let value = setting.format_with_unit(&setting.format_config_value(value));
             match source {
                 Source::File { .. } => format!("{value}, set in {source}"),
                 Source::Command { .. } => format!("{value}, reported by {source}"),
@@ -83,15 +78,15 @@ pub fn value_and_source(setting: &Setting, current: &Reading<Value>) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::sample;
+    use crate::sample_reports;
     use walwise_judge::rules::Change;
     use walwise_model::facts::UnknownReason;
 
-    fn from(source: Source) -> Advice {
+    fn advice_with_source(source: Source) -> Advice {
         let current = Reading::known(Value::Text("open_sync".to_owned()), source);
         Advice {
             current,
-            ..sample::advice("pg.wal_sync_method", Change::Set("fdatasync".to_owned()))
+            ..sample_reports::advice("pg.wal_sync_method", Change::Set("fdatasync".to_owned()))
         }
     }
 
@@ -99,12 +94,12 @@ mod tests {
     fn every_source_is_told_and_the_stronger_ones_are_seen() {
         let cases = [
             (
-                Source::line("/etc/pg/conf.d/10-old.conf", 1),
+                Source::file_line("/etc/pg/conf.d/10-old.conf", 1),
                 None,
                 "open_sync, set in /etc/pg/conf.d/10-old.conf:1",
             ),
             (
-                Source::line("/srv/pg/postgresql.auto.conf", 3),
+                Source::file_line("/srv/pg/postgresql.auto.conf", 3),
                 Some(OverriddenBy::AlterSystem),
                 "open_sync, set in /srv/pg/postgresql.auto.conf:3",
             ),
@@ -121,12 +116,12 @@ mod tests {
                 "open_sync, reported by `pg_controldata -D /srv/pg`",
             ),
             (
-                Source::line("/srv/db/mysqld-auto.cnf", 1),
+                Source::file_line("/srv/db/mysqld-auto.cnf", 1),
                 Some(OverriddenBy::Persisted),
                 "open_sync, set in /srv/db/mysqld-auto.cnf:1",
             ),
             (
-                Source::line("/srv/cmdline", 1),
+                Source::file_line("/srv/cmdline", 1),
                 None,
                 "open_sync, set in /srv/cmdline:1",
             ),
@@ -146,19 +141,22 @@ mod tests {
             ),
         ];
         for (source, wins, says) in cases {
-            let advice = from(source);
+            let advice = advice_with_source(source);
             assert_eq!(
-                (overridden_by(&advice), current_value(&advice).as_str()),
+                (
+                    overridden_by(&advice),
+                    current_value_with_source(&advice).as_str()
+                ),
                 (wins, says)
             );
         }
         let denied = Reading::unknown(UnknownReason::Denied, "reading /srv/pg/postgresql.conf");
         let unknown = Advice {
             current: denied,
-            ..from(Source::Assumed)
+            ..advice_with_source(Source::Assumed)
         };
         assert_eq!(
-            current_value(&unknown),
+            current_value_with_source(&unknown),
             "unknown: denied (reading /srv/pg/postgresql.conf)"
         );
         assert_eq!(overridden_by(&unknown), None);

@@ -1,14 +1,14 @@
 //! The stack below a target, in display order and with descriptions.
 //!
-//! Each layer appears once, under the first that stands on it; `below` keeps every edge. A layer
-//! without its own cache matters too, because its queue can stop flushes.
+//! Each layer appears once, under its first parent; `below` keeps every edge. A layer without its
+//! own cache matters too, because its queue can stop flushes.
 
 use std::collections::BTreeSet;
 
-use super::layer::describe_device;
-use super::{DeviceContent, LayerRow, Stack, options};
+use super::device_description::describe_device;
+use super::{DeviceContent, LayerRow, Stack, mount_and_mkfs_options};
 use walwise_judge::durability::{Verdict, VerdictKind};
-use walwise_model::facts::catalog::device::{self, Cache, WriteCache};
+use walwise_model::facts::catalog::device::{self, CacheVolatility, QueueWriteCache};
 use walwise_model::facts::catalog::mount::{self, Barrier};
 use walwise_model::facts::catalog::target::{self, TargetKind};
 use walwise_model::facts::{FactSet, Scope, Subject};
@@ -22,11 +22,11 @@ pub fn build_stack(facts: &FactSet, top: &Subject, verdict: Option<&Verdict>) ->
         if !seen.insert(subject.clone()) {
             continue;
         }
-        let below = facts.below(&subject);
+        let below = facts.directly_below(&subject);
         open.extend(below.iter().rev().map(|base| (base.clone(), depth + 1)));
         layers.push(LayerRow {
             depth,
-            says: description(facts, &subject),
+            says: describe_layer(facts, &subject),
             cache: cache_text(facts, &subject),
             weakest: weakest.contains(&subject),
             below: below.to_vec(),
@@ -40,7 +40,7 @@ pub fn build_stack(facts: &FactSet, top: &Subject, verdict: Option<&Verdict>) ->
     }
 }
 
-/// The subjects of the evidence that decides the verdict.
+/// Empty if the verdict is durable.
 fn weakest_subjects(verdict: &Verdict) -> BTreeSet<Subject> {
     let worst = verdict
         .paths
@@ -54,7 +54,7 @@ fn weakest_subjects(verdict: &Verdict) -> BTreeSet<Subject> {
         .collect()
 }
 
-fn description(facts: &FactSet, subject: &Subject) -> String {
+fn describe_layer(facts: &FactSet, subject: &Subject) -> String {
     match subject.scope() {
         Scope::Mount => describe_mount(facts, subject),
         Scope::Device => describe_device(facts, subject),
@@ -76,9 +76,10 @@ fn describe_mount(facts: &FactSet, subject: &Subject) -> String {
     let fstype = facts
         .value(subject, &mount::FSTYPE)
         .unwrap_or_else(|| "file system unknown".to_owned());
-    let words = mount_options(facts, subject)
-        .map(|words| count_overlay_layers(options::explicit_options(&words)).join(","));
-    let of = mounted_directory(facts, subject).map(|root| format!("(directory {root})"));
+    let words = mount_options(facts, subject).map(|words| {
+        collapse_overlay_layers(mount_and_mkfs_options::explicit_mount_options(&words)).join(",")
+    });
+    let of = bind_mounted_directory(facts, subject).map(|root| format!("(directory {root})"));
     [Some(fstype), words, of]
         .into_iter()
         .flatten()
@@ -87,9 +88,9 @@ fn describe_mount(facts: &FactSet, subject: &Subject) -> String {
         .join(" ")
 }
 
-/// The mounted directory, if it is not the root of the file system, as with a bind mount. A btrfs
-/// subvolume is already among the options.
-fn mounted_directory(facts: &FactSet, subject: &Subject) -> Option<String> {
+/// The mounted directory of a bind mount; `None` for the root of the file system. A btrfs subvolume
+/// is already among the options.
+fn bind_mounted_directory(facts: &FactSet, subject: &Subject) -> Option<String> {
     let root = facts
         .value(subject, &mount::ROOT)
         .filter(|root| root != "/")?;
@@ -100,9 +101,9 @@ fn mounted_directory(facts: &FactSet, subject: &Subject) -> Option<String> {
     (!options.contains(&subvolume)).then_some(root)
 }
 
-/// Options with the lower layers of an overlay counted instead of named: a container has dozens,
-/// with long names.
-pub fn count_overlay_layers(words: Vec<String>) -> Vec<String> {
+/// Replaces the lower layers of an overlay by their number, because a container has dozens with
+/// long names.
+pub fn collapse_overlay_layers(words: Vec<String>) -> Vec<String> {
     let lower = |word: &String| {
         let (name, layers) = word.split_once('=')?;
         matches!(name, "lowerdir" | "lowerdir+" | "datadir+").then(|| {
@@ -126,8 +127,7 @@ pub fn count_overlay_layers(words: Vec<String>) -> Vec<String> {
     words.into_iter().filter_map(&mut tell).collect()
 }
 
-/// The options of a mount and of its superblock, in the order of mountinfo; `None` if neither is
-/// known.
+/// Mount options, then superblock options, as in mountinfo; `None` if neither is known.
 pub fn mount_options(facts: &FactSet, subject: &Subject) -> Option<Vec<String>> {
     let mut words = facts.value(subject, &mount::OPTIONS);
     if let Some(more) = facts.value(subject, &mount::SUPER_OPTIONS) {
@@ -143,22 +143,22 @@ fn cache_text(facts: &FactSet, subject: &Subject) -> String {
             Some(Barrier::On | Barrier::NoEffect) | None => String::new(),
         },
         Scope::Device => {
-            let leaf = facts.below(subject).is_empty();
+            let leaf = facts.directly_below(subject).is_empty();
             let own =
                 facts
                     .value(subject, &device::CACHE)
                     .filter(|_| leaf)
                     .map(|cache| match cache {
-                        Cache::None => "no volatile cache".to_owned(),
-                        Cache::Volatile
-                        | Cache::Contradictory
-                        | Cache::Unknown
-                        | Cache::Protected => cache.to_string(),
+                        CacheVolatility::None => "no volatile cache".to_owned(),
+                        CacheVolatility::Volatile
+                        | CacheVolatility::Contradictory
+                        | CacheVolatility::Unknown
+                        | CacheVolatility::Protected => cache.to_string(),
                     });
             let queue = facts.value(subject, &device::WRITE_CACHE).map(|belief| {
                 match belief {
-                    WriteCache::WriteBack => "flushes passed on",
-                    WriteCache::WriteThrough => "flushes dropped",
+                    QueueWriteCache::WriteBack => "flushes passed on",
+                    QueueWriteCache::WriteThrough => "flushes dropped",
                 }
                 .to_owned()
             });
@@ -177,7 +177,7 @@ mod tests {
     use super::*;
     use walwise_model::facts::Source;
 
-    fn described(fstype: &str, root: &str, options: &str) -> String {
+    fn describe_test_mount(fstype: &str, root: &str, options: &str) -> String {
         let (mut facts, subject) = (FactSet::default(), Subject::mount("/data"));
         facts.insert_known(
             &subject,
@@ -193,17 +193,17 @@ mod tests {
 
     #[test]
     fn a_part_of_a_file_system_is_marked() {
-        assert_eq!(described("ext4", "/", "rw"), "ext4 rw");
+        assert_eq!(describe_test_mount("ext4", "/", "rw"), "ext4 rw");
         assert_eq!(
-            described("ext4", "/pg/16", "rw"),
+            describe_test_mount("ext4", "/pg/16", "rw"),
             "ext4 rw (directory /pg/16)"
         );
         assert_eq!(
-            described("btrfs", "/@home", "rw,subvol=/@home"),
+            describe_test_mount("btrfs", "/@home", "rw,subvol=/@home"),
             "btrfs rw,subvol=/@home"
         );
         assert_eq!(
-            described("btrfs", "/@home/pg", "rw,subvol=/@home"),
+            describe_test_mount("btrfs", "/@home/pg", "rw,subvol=/@home"),
             "btrfs rw,subvol=/@home (directory /@home/pg)"
         );
     }
@@ -211,7 +211,7 @@ mod tests {
     #[test]
     fn the_layers_of_an_overlay_are_counted() {
         assert_eq!(
-            described(
+            describe_test_mount(
                 "overlay",
                 "/",
                 "rw,lowerdir=/a/1:/a/2:/a\\:3,upperdir=/u,workdir=/w"
@@ -219,7 +219,7 @@ mod tests {
             "overlay rw,lowerdir=3 layers,upperdir=/u,workdir=/w"
         );
         assert_eq!(
-            described("overlay", "/", "rw,lowerdir+=/a,lowerdir+=/b,volatile"),
+            describe_test_mount("overlay", "/", "rw,lowerdir+=/a,lowerdir+=/b,volatile"),
             "overlay rw,lowerdir=2 layers,volatile"
         );
     }

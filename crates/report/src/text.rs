@@ -1,8 +1,8 @@
-//! The report as plain text: the answer first, then the reason, then the commands. This is also the
-//! screen-reader mode.
+//! The report as plain text, which also serves screen readers: the answer first, then the reason,
+//! then the commands.
 //!
-//! Levels and verdicts are words and depth is indentation, so nothing depends on colour or drawing.
-//! [`super::telling`] makes the content.
+//! Levels and verdicts are words and depth is indentation, so nothing depends on colour or line
+//! drawing. [`super::view`] makes the content.
 
 mod short;
 
@@ -11,28 +11,27 @@ use super::view::{
     Section,
 };
 use super::{LayerRow, Report, Upgrade, WhatIf};
-use walwise_model::escape::Command;
+use walwise_model::escape::ShellCommand;
 use walwise_model::parallel;
-use walwise_model::text::page::TextBuilder;
+use walwise_model::text::text_builder::TextBuilder;
 use walwise_model::text::wrap::display_width;
 
-/// The capabilities of a terminal.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct LineStyle {
     pub colour: bool,
-    /// Whether symbols have to be ASCII.
+    /// True if symbols have to be ASCII.
     pub ascii: bool,
 }
 
-/// The short report: about 25 lines for a target.
+/// About 25 lines for one target.
 pub fn render_short(report: &Report, style: LineStyle) -> String {
     short::render(report, style)
 }
 
-/// One part of the report, in full.
+/// The complete part, for each target that has this part.
 pub fn render_part(report: &Report, part: ReportPart) -> String {
     let mut page = TextBuilder::default();
-    for group in view::part_groups(report, part) {
+    for group in view::report_part_groups(report, part) {
         page.append(&render_sections(&group));
     }
     page.finish()
@@ -48,12 +47,12 @@ pub fn render(report: &Report) -> String {
     page.finish()
 }
 
-/// The changes of the next kernel: blockers first.
+/// Blockers come first.
 pub fn render_upgrade(real: &Report, assumed: &WhatIf, upgrade: &Upgrade) -> String {
     render_sections(&view::upgrade::upgrade_sections(real, assumed, upgrade)).finish()
 }
 
-/// Sections alone, such as those of a saved report.
+/// A document of these sections only, for example for a saved report.
 pub fn render_document(sections: &[Section]) -> String {
     render_sections(sections).finish()
 }
@@ -112,7 +111,7 @@ fn write_section(page: &mut TextBuilder, section: &Section) {
     }
 }
 
-/// Writes a bullet; `first` is the width of the first badge.
+/// `first` is the column width of the first badge.
 fn write_bullet(page: &mut TextBuilder, indent: usize, first: usize, bullet: &Bullet) {
     let rooms = std::iter::once(first).chain(bullet.badges.iter().skip(1).map(badge_width));
     let label: String = bullet
@@ -136,7 +135,7 @@ fn write_bullet(page: &mut TextBuilder, indent: usize, first: usize, bullet: &Bu
     } else {
         format!(" ({})", bullet.note)
     };
-    page.hanging(indent, &label, &format!("{of}{}{aside}", bullet.text));
+    page.hanging_paragraph(indent, &label, &format!("{of}{}{aside}", bullet.text));
     let beneath = if label.is_empty() {
         2
     } else {
@@ -145,7 +144,7 @@ fn write_bullet(page: &mut TextBuilder, indent: usize, first: usize, bullet: &Bu
     write_details(page, indent + beneath, &bullet.details);
 }
 
-/// The width of badges of a kind; 0 for those of any length.
+/// The column width of a kind of badge; 0 if texts of the kind differ in length.
 fn badge_width(mark: &Badge) -> usize {
     match mark {
         Badge::Level(..) | Badge::Change(_) => 10,
@@ -192,7 +191,7 @@ fn write_grid(page: &mut TextBuilder, indent: usize, grid: &Grid) {
     }
 }
 
-/// The cells of a layer of a stack.
+/// Name, description, cache remark, and a mark for a layer that decides the verdict.
 pub fn layer_cells(row: &LayerRow) -> Vec<String> {
     let depth = usize::try_from(row.depth).unwrap_or_default().min(20);
     let mark = if row.weakest { "weakest" } else { "" };
@@ -206,7 +205,7 @@ fn write_step(page: &mut TextBuilder, step: &Instruction) {
         .map(|number| number.to_string())
         .unwrap_or_default();
     let label = format!("{number:>2}  {:<10}", step.level.as_str());
-    page.hanging(
+    page.hanging_paragraph(
         2,
         &label,
         &format!("{} of {}: {}", step.setting, step.subject, step.change),
@@ -217,10 +216,10 @@ fn write_step(page: &mut TextBuilder, step: &Instruction) {
     }
 }
 
-/// The width of labels before commands.
+/// The column width of labels before commands.
 const PURPOSE_WIDTH: usize = 9;
 
-/// Writes details with labels of equal width.
+/// All labels get the width of the longest one.
 fn write_details(page: &mut TextBuilder, indent: usize, details: &[Detail]) {
     let fields = details.iter().map(|detail| match detail {
         Detail::Field(label, _) => label.len() + 2,
@@ -232,16 +231,16 @@ fn write_details(page: &mut TextBuilder, indent: usize, details: &[Detail]) {
         let label = format!("{:<width$}", detail_label(detail));
         match detail {
             Detail::Sentence(says) => page.paragraph(indent, &says.to_string()),
-            Detail::Field(_, says) => page.hanging(indent, &label, &says.to_string()),
+            Detail::Field(_, says) => page.hanging_paragraph(indent, &label, &says.to_string()),
             Detail::Continuation(says) => page.paragraph(indent + width, &says.to_string()),
             Detail::Diff {
                 result: Some(whole),
                 ..
-            } => page.hanging(indent, &label, whole),
+            } => page.hanging_paragraph(indent, &label, whole),
             Detail::Diff { result: None, .. } | Detail::Verbose(..) => {}
             Detail::Commands(_, commands) => {
                 let labels = std::iter::once(&*label).chain(std::iter::repeat(""));
-                let mut line = |(command, label): (&Command, &str)| {
+                let mut line = |(command, label): (&ShellCommand, &str)| {
                     page.verbatim(indent, &format!("{label:<width$}{command}"));
                 };
                 commands.iter().zip(labels).for_each(&mut line);
@@ -251,7 +250,7 @@ fn write_details(page: &mut TextBuilder, indent: usize, details: &[Detail]) {
                     indent,
                     &format!("{label}{}: {}", own.purpose.as_str(), own.command),
                 );
-                page.paragraph(indent + width, &own.sentence());
+                page.paragraph(indent + width, &own.origin_sentence());
             }
         }
     }
@@ -269,28 +268,28 @@ fn detail_label(detail: &Detail) -> &'static str {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::sample;
+    use crate::sample_reports;
 
     #[test]
     fn a_database_at_risk() {
-        insta::assert_snapshot!(render(&sample::at_risk()));
+        insta::assert_snapshot!(render(&sample_reports::at_risk()));
     }
 
     #[test]
     fn several_free_disks() {
-        insta::assert_snapshot!(render(&sample::free_disks(3)));
+        insta::assert_snapshot!(render(&sample_reports::free_disks(3)));
     }
 
     #[test]
     fn a_free_disk() {
-        insta::assert_snapshot!(render(&sample::free_disk()));
+        insta::assert_snapshot!(render(&sample_reports::free_disk()));
     }
 
     #[test]
     fn what_lies_beside_the_asked_target_is_counted_only() {
-        let mut report = sample::at_risk();
+        let mut report = sample_reports::at_risk();
         let beside = |rule: &str, level| {
-            sample::finding(
+            sample_reports::finding(
                 rule,
                 &walwise_model::facts::Subject::mount("/other"),
                 level,
@@ -317,13 +316,13 @@ mod tests {
         assert!(one.contains("Title of kernel.fsync-errors"), "{one}");
     }
 
-    /// Rules that lack the same fact are shown together, with the fact once; undecidable rules
-    /// share a line.
+    /// Rules that lack one fact are shown together, with that fact once; undecidable rules share a
+    /// line.
     #[test]
     fn what_is_open_is_told_by_what_would_settle_it() {
         use walwise_judge::rules::{Level, Outcome};
         use walwise_model::facts::{MissingFact, Subject, UnknownReason};
-        let mut report = sample::at_risk();
+        let mut report = sample_reports::at_risk();
         let disk = Subject::device("dm-7");
         let open = |rule: &str, facts: &[&str]| {
             let need = |fact: &&str| MissingFact {
@@ -334,7 +333,7 @@ mod tests {
                 remedy: None,
             };
             let sets: Vec<Vec<MissingFact>> = facts.iter().map(|fact| vec![need(fact)]).collect();
-            let mut finding = sample::finding(rule, &disk, Level::Warning, Vec::new());
+            let mut finding = sample_reports::finding(rule, &disk, Level::Warning, Vec::new());
             finding.outcome = Outcome::Undecided { needs: sets };
             finding
         };
@@ -363,8 +362,8 @@ mod tests {
 
     #[test]
     fn thousands_of_like_disks_are_told_once() {
-        let one = sample::free_disks(1);
-        let many = sample::free_disks(2_000);
+        let one = sample_reports::free_disks(1);
+        let many = sample_reports::free_disks(2_000);
         let (one, many) = (render(&one).lines().count(), render(&many).lines().count());
         assert!(
             many < one + 2_000 * 18,
@@ -375,7 +374,7 @@ mod tests {
     #[test]
     fn prose_fits_the_page() {
         use unicode_width::UnicodeWidthStr as _;
-        for line in sample::all_samples()
+        for line in sample_reports::all_samples()
             .iter()
             .map(render)
             .collect::<String>()

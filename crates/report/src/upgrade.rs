@@ -1,10 +1,9 @@
-//! The effects of the next kernel, as tasks for an admin: the report of this host compared with one
-//! in which the next kernel, distribution and tools are assumed.
+//! The effects of the next kernel, as tasks for an admin. The report of this host is compared with
+//! a report that assumes the next kernel, distribution and tools.
 //!
-//! Everything that the next boot needs has an answer. Wrong lines are named option by option, even
-//! if wrong today; other subjects only if they change. The section of a finding follows from the
-//! facts in its condition, so rules can be added, disabled or given another level without a change
-//! here.
+//! Everything that the next boot needs gets an answer. Wrong boot lines are listed option by
+//! option, even if wrong today; other subjects only if they change. The section of a finding
+//! follows from the facts in its condition, so changed rules need no change here.
 
 mod kernel_vendor {
 
@@ -13,7 +12,7 @@ mod kernel_vendor {
     use walwise_model::facts::{FactSet, Subject};
     use walwise_model::version::Version;
 
-    /// The kernel's version and its vendor.
+    /// `None` if either is unknown.
     pub fn kernel_and_vendor(facts: &FactSet) -> Option<(Version, String)> {
         let host = Subject::host();
         facts
@@ -21,33 +20,33 @@ mod kernel_vendor {
             .zip(facts.value(&host, &kernel::VENDOR))
     }
 
-    /// Whether the same user builds both kernels, so that the next one has every feature in use.
-    pub fn is_same_builder(
+    /// True if one custom builder made both kernels and is assumed to keep every feature in use.
+    pub fn is_same_custom_builder(
         now: Option<&(Version, String)>,
         then: Option<&(Version, String)>,
     ) -> bool {
         now.zip(then).is_some_and(|((now, by), (then, next_by))| {
-            compat::is_same_builder((now, by), (then, next_by))
+            compat::is_same_custom_builder((now, by), (then, next_by))
         })
     }
 }
 mod boot_dependencies;
-mod change {
+mod upgrade_item {
     //! Makes items from a ruling of the validity table, or from a finding and the facts in its
     //! condition.
 
     use std::collections::BTreeMap;
 
     use crate::model::Report;
-    use crate::model::upgrade::{Answer, Item, Part};
+    use crate::model::upgrade::{BootOutcome, UpgradeItem, UpgradeSection};
     use walwise_judge::compat::Support;
     use walwise_judge::rules::{Finding, Level, Outcome, Trace};
     use walwise_model::facts::{Scope, Subject};
 
-    impl Item {
+    impl UpgradeItem {
         /// An item that is not about a need of the next boot.
-        pub(super) fn change(
-            part: Part,
+        pub(super) fn new_change(
+            part: UpgradeSection,
             level: Level,
             subject: &Subject,
             what: String,
@@ -74,34 +73,37 @@ mod change {
             }
         }
 
-        /// An undecided item: it is unknown whether the next boot can do it.
-        pub(super) fn undecided(
+        /// An item about something that the next boot may or may not be able to do.
+        pub(super) fn new_undecided(
             subject: &Subject,
             level: Level,
             what: String,
             ruling: Support,
         ) -> Self {
-            let answer = Some(Answer::CannotBeTold);
+            let answer = Some(BootOutcome::CannotBeTold);
             Self {
                 undecided: true,
                 answer,
-                ..Self::change(Part::NotKnown, level, subject, what, ruling)
+                ..Self::new_change(UpgradeSection::NotKnown, level, subject, what, ruling)
             }
         }
 
-        /// Turns it into a blocker.
         pub(super) fn into_blocker(self) -> Self {
             Self {
-                part: Part::Blocker,
+                part: UpgradeSection::Blocker,
                 undecided: false,
-                answer: Some(Answer::Fails),
+                answer: Some(BootOutcome::Fails),
                 ..self
             }
         }
     }
 
-    pub fn from_finding(part: Part, finding: &Finding, already: bool) -> Item {
-        Item {
+    pub fn item_from_finding(
+        part: UpgradeSection,
+        finding: &Finding,
+        already: bool,
+    ) -> UpgradeItem {
+        UpgradeItem {
             part,
             level: finding.level,
             subject: finding.subject.clone(),
@@ -118,7 +120,7 @@ mod change {
         }
     }
 
-    /// Findings by rule and subject.
+    /// Findings by rule id and subject.
     pub type FindingIndex<'r> = BTreeMap<(&'r str, &'r Subject), &'r Finding>;
 
     pub fn index_findings(report: &Report) -> FindingIndex<'_> {
@@ -129,8 +131,8 @@ mod change {
             .collect()
     }
 
-    /// The same finding in the other report.
-    pub fn counterpart<'r>(
+    /// Finds the finding with equal rule and subject in the other report.
+    pub fn find_counterpart<'r>(
         findings: &FindingIndex<'r>,
         finding: &'r Finding,
     ) -> Option<&'r Finding> {
@@ -139,7 +141,7 @@ mod change {
             .copied()
     }
 
-    pub fn applies(finding: &Finding) -> bool {
+    pub fn finding_applies(finding: &Finding) -> bool {
         finding.outcome == Outcome::Applies
     }
 
@@ -151,8 +153,8 @@ mod change {
         finding.subject.scope() == Scope::Boot
     }
 
-    /// Whether the condition of a finding tests a fact, by its trace.
-    pub fn tests_fact(finding: &Finding, fact: &str) -> bool {
+    /// Searches the trace of the finding for a condition on the fact.
+    pub fn finding_tests_fact(finding: &Finding, fact: &str) -> bool {
         fn trace_tests_fact(trace: &Trace, fact: &str) -> bool {
             trace.seen.as_ref().is_some_and(|seen| seen.fact == fact)
                 || trace.kids.iter().any(|kid| trace_tests_fact(kid, fact))
@@ -165,14 +167,13 @@ mod change {
 }
 mod boot;
 mod severity {
-    //! The severity of a boot line that fails.
 
     use walwise_judge::rules::Level;
     use walwise_model::facts::catalog::boot;
     use walwise_model::facts::{FactSet, Subject};
 
-    /// The level of a failing line: critical if the boot stops, warning if it continues.
-    pub(super) fn line_severity(facts: &FactSet, line: &Subject) -> Level {
+    /// Critical if the boot stops when the line fails, warning if the boot continues.
+    pub(super) fn boot_line_severity(facts: &FactSet, line: &Subject) -> Level {
         let options = facts.value(line, &boot::OPTIONS).unwrap_or_default();
         let has = |word: &str| options.iter().any(|option| option == word);
         let is_root = facts.value(line, &boot::POINT).as_deref() == Some("/");
@@ -189,45 +190,49 @@ mod severity {
     }
 }
 mod boot_needs;
-mod feature;
-mod layer;
+mod filesystem_features;
+mod kernel_parameters;
+mod layers;
 mod other_changes;
-mod parameter;
-mod unknown;
+mod unknown_line_properties;
 
 use std::cmp::Reverse;
 
 use super::model::Report;
-use super::model::upgrade::{Answer, Item, Part, Upgrade};
+use super::model::upgrade::{BootOutcome, Upgrade, UpgradeItem, UpgradeSection};
 use walwise_model::facts::Subject;
 
 impl Upgrade {
-    /// The changes from the real machine to the assumed one.
-    pub fn compare(real: &Report, supposed: &Report) -> Self {
+    /// `supposed` is the report under the assumptions.
+    pub fn from_reports(real: &Report, supposed: &Report) -> Self {
         let mut items = boot::boot_items(real, supposed);
         items.extend(other_changes::other_items(real, supposed));
-        items.extend(feature::feature_items(&real.facts, &supposed.facts));
-        items.extend(unknown::unknown_items(real, supposed));
-        items.extend(layer::layer_items(&real.facts, &supposed.facts));
-        items.extend(parameter::parameter_items(&supposed.facts));
-        items.extend(boot_needs::severity_raises(&supposed.facts, &items));
+        items.extend(filesystem_features::feature_items(
+            &real.facts,
+            &supposed.facts,
+        ));
+        items.extend(unknown_line_properties::unknown_items(real, supposed));
+        items.extend(layers::layer_items(&real.facts, &supposed.facts));
+        items.extend(kernel_parameters::parameter_items(&supposed.facts));
+        items.extend(boot_needs::severity_raising_items(&supposed.facts, &items));
         // A subject that fails cannot also improve.
-        let fails = |item: &Item| item.answer == Some(Answer::Fails);
+        let fails = |item: &UpgradeItem| item.answer == Some(BootOutcome::Fails);
         let failing: Vec<Subject> = items
             .iter()
             .filter(|item| fails(item))
             .map(|item| item.subject.clone())
             .collect();
-        items.retain(|item| item.part != Part::Better || !failing.contains(&item.subject));
+        items
+            .retain(|item| item.part != UpgradeSection::Better || !failing.contains(&item.subject));
         items.sort_by(|a, b| sort_key(a).cmp(&sort_key(b)));
         items.dedup();
-        let needs = boot_needs::needs(&supposed.facts, &items);
+        let needs = boot_needs::list_boot_needs(&supposed.facts, &items);
         Self { items, needs }
     }
 }
 
-/// The sort key of items: part, level, and the order of lines in a file.
-fn sort_key(item: &Item) -> impl Ord + '_ {
+/// Sorts by part and level, then in the order of lines in a file.
+fn sort_key(item: &UpgradeItem) -> impl Ord + '_ {
     let place = item.place.as_deref().unwrap_or_default();
     let (file, line) = place.rsplit_once(':').unwrap_or((place, ""));
     let line: u32 = line.parse().unwrap_or(0);

@@ -1,20 +1,21 @@
 //! The report as sections for people: which sections, in which order, with what content.
 //!
-//! Text, Markdown, HTML and the screens render these sections. What several targets share appears
-//! under the first of them. Sections of a large host are made in parallel.
+//! Text, Markdown, HTML and the TUI render these sections. Content that several targets share
+//! appears under the first of them. Sections of a large host are made in parallel.
 
 pub mod dedup;
 pub mod target_order {
-    //! The display order of targets: the worst first, free disks last. The report itself keeps the
+    //! The display order of targets: the worst first, free disks last. The report itself is in the
     //! order of subjects.
 
     use super::dedup::FindingsByTarget;
     use crate::TargetSummary;
     use walwise_judge::rules::{Level, Outcome};
 
-    /// The targets in this order: at risk, contradictory, with critical findings, unproven,
-    /// durable, free disks by rank.
-    pub(crate) fn worst_first<'a>(findings: &FindingsByTarget<'a>) -> Vec<&'a TargetSummary> {
+    /// The order is that of [`crate::urgency::Urgency`]; free disks are in the order of their rank.
+    pub(crate) fn sort_targets_worst_first<'a>(
+        findings: &FindingsByTarget<'a>,
+    ) -> Vec<&'a TargetSummary> {
         let mut targets: Vec<&TargetSummary> = findings.report.targets.iter().collect();
         let urgency = |target| {
             findings
@@ -25,7 +26,7 @@ pub mod target_order {
         targets
     }
 
-    /// The number of critical findings about a target, its boot lines and its stack.
+    /// Findings about the target's boot lines and stack count, too.
     pub fn critical_count(findings: &FindingsByTarget<'_>, target: &TargetSummary) -> usize {
         let critical =
             |level, outcome: &Outcome| level == Level::Critical && *outcome == Outcome::Applies;
@@ -41,13 +42,12 @@ pub mod target_order {
         use std::collections::BTreeMap;
 
         use super::*;
-        use crate::{sample, text};
+        use crate::{sample_reports, text};
         use walwise_judge::durability::VerdictKind;
         use walwise_model::facts::catalog::target::{self, TargetKind};
         use walwise_model::facts::{FactSet, Source, Subject};
 
-        /// Every combination of verdicts and critical findings of two targets is in the documented
-        /// order, whatever their names.
+        /// Compares all pairs of verdicts and critical findings; names must not matter.
         #[test]
         fn the_worst_is_told_first() {
             let kinds = [
@@ -99,14 +99,14 @@ pub mod target_order {
                 } else {
                     TargetKind::Device
                 };
-                facts.insert_known(&place, &target::KIND, kind, Source::call("test"));
+                facts.insert_known(&place, &target::KIND, kind, Source::system_call("test"));
                 facts.add_edge(&place, &fs);
                 facts.link(&place, &fs);
                 facts.add_subject(&next);
                 facts.link(&next, &fs);
-                verdicts.extend(standing.map(|standing| sample::verdict(&place, standing)));
+                verdicts.extend(standing.map(|standing| sample_reports::verdict(&place, standing)));
                 if critical {
-                    findings.push(sample::finding(
+                    findings.push(sample_reports::finding(
                         "boot.one",
                         &next,
                         Level::Critical,
@@ -114,7 +114,7 @@ pub mod target_order {
                     ));
                 }
             }
-            sample::report(&facts, verdicts, findings, BTreeMap::new())
+            sample_reports::build_report(&facts, verdicts, findings, BTreeMap::new())
         }
     }
 }
@@ -127,7 +127,7 @@ mod tone {
     #[derive(Clone, Copy, Debug, PartialEq, Eq)]
     pub enum Tone {
         Good,
-        /// Nothing is judged.
+        /// For a word or symbol that is neither good nor bad.
         Dim,
         Doubt,
         Bad,
@@ -143,8 +143,8 @@ mod tone {
         }
     }
 
-    /// The symbol of a verdict, which repeats its colour.
-    pub fn standing_symbol(standing: VerdictKind) -> &'static str {
+    /// The symbol for a verdict, for outputs without colour.
+    pub fn verdict_symbol(standing: VerdictKind) -> &'static str {
         match standing {
             VerdictKind::AtRisk => "!",
             VerdictKind::Contradictory => "≠",
@@ -153,16 +153,16 @@ mod tone {
         }
     }
 }
-pub mod flush {
+pub mod flush_path {
     //! A flush path in a line: `commit → PostgreSQL → ext4 ✗ DROPPED   sda ! LOST HERE`.
     //!
-    //! The path comes from [`walwise_judge::durability`]; the screens draw it in rows.
+    //! The path comes from [`walwise_judge::durability`]; the TUI draws the path in rows.
 
     use super::Tone;
     use walwise_judge::durability::{FlushHop, FlushState, HopKind};
 
-    /// The symbol of a hop, its word, and the tone of both.
-    pub fn sign(hop: &FlushHop) -> (&'static str, &'static str, Tone) {
+    /// The symbol of a hop, the word for its state, and the tone of both.
+    pub fn hop_symbol(hop: &FlushHop) -> (&'static str, &'static str, Tone) {
         let word = hop.state.as_str();
         match hop.state {
             FlushState::NotJudged if matches!(hop.kind, HopKind::Commit) => ("●", "", Tone::Good),
@@ -177,23 +177,23 @@ pub mod flush {
         }
     }
 
-    /// Whether its word needs no explanation.
+    /// True if the state of the hop is neither bad nor doubtful.
     pub fn needs_no_remark(hop: &FlushHop) -> bool {
-        match sign(hop).2 {
+        match hop_symbol(hop).2 {
             Tone::Good | Tone::Dim => true,
             Tone::Doubt | Tone::Bad => false,
         }
     }
 
-    /// Keeps a hop on one line.
+    /// Blanks within a hop are replaced by this character, so that a hop never wraps.
     pub const NO_BREAK_SPACE: char = '\u{a0}';
 
-    /// The path in a line: hops of one rank separated by bars, symbol and word where a flush is not
-    /// simply passed on, and no arrow where none arrives.
-    pub fn path_line(path: &[FlushHop]) -> String {
+    /// Bars separate parallel hops. A hop that does not simply pass the flush on has a symbol and a
+    /// word. No arrow leads to a hop that no flush reaches.
+    pub fn flush_path_line(path: &[FlushHop]) -> String {
         let mut out = String::new();
         let mut before: Option<u32> = None;
-        for hop in path.iter().filter(|hop| is_shown(hop)) {
+        for hop in path.iter().filter(|hop| is_hop_shown(hop)) {
             let glue = match before {
                 None => "",
                 Some(rank) if rank == hop.rank => " | ",
@@ -208,8 +208,8 @@ pub mod flush {
     }
 
     /// Disks behind a controller are shown only if something is wrong.
-    fn is_shown(hop: &FlushHop) -> bool {
-        !matches!(hop.kind, HopKind::Members) || !hop.state.is_sound()
+    fn is_hop_shown(hop: &FlushHop) -> bool {
+        !matches!(hop.kind, HopKind::Members) || !hop.state.needs_no_explanation()
     }
 
     fn hop_text(hop: &FlushHop) -> String {
@@ -219,10 +219,10 @@ pub mod flush {
         } else {
             hop.name.clone()
         };
-        if hop.state.is_sound() {
+        if hop.state.needs_no_explanation() {
             name
         } else {
-            format!("{name} {} {}", sign(hop).0, hop.state)
+            format!("{name} {} {}", hop_symbol(hop).0, hop.state)
         }
     }
 }
@@ -232,11 +232,11 @@ pub mod findings;
 pub mod host;
 pub mod latency;
 pub mod plan;
-pub mod saved;
+pub mod saved_report;
 mod section;
-pub mod short;
+pub mod short_report;
 pub mod target;
-pub mod unknown;
+pub mod unknown_facts;
 pub mod upgrade;
 pub mod what_if;
 pub mod wording;
@@ -250,14 +250,14 @@ pub use section::{
     Badge, Bullet, Bullets, CellRenderer, Detail, Element, Grid, HeadingLevel, Instruction,
     ItemRef, Section,
 };
-pub use tone::{Tone, standing_symbol};
+pub use tone::{Tone, verdict_symbol};
 use walwise_model::facts::{Scope, Subject};
 use walwise_model::parallel;
 
-/// A part of the report for `--only`.
+/// A part of the report that `--only` selects.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum ReportPart {
-    /// What to do, in order, with all commands.
+    /// The changes in order, with all commands.
     Plan,
     /// The evidence of each verdict.
     Evidence,
@@ -266,14 +266,15 @@ pub enum ReportPart {
     Unknown,
 }
 
-/// One part of the report, for each target that has it.
-pub fn part_groups(report: &Report, part: ReportPart) -> Vec<Vec<Section>> {
+/// Targets without this part are left out.
+pub fn report_part_groups(report: &Report, part: ReportPart) -> Vec<Vec<Section>> {
     let findings = FindingsByTarget::new(report);
-    let targets = target_order::worst_first(&findings);
-    let places = findings.first_mentions(&targets);
-    let mut groups: Vec<Vec<Section>> = vec![host::header(report)];
+    let targets = target_order::sort_targets_worst_first(&findings);
+    let places = findings.assign_first_mentions(&targets);
+    let mut groups: Vec<Vec<Section>> = vec![host::header_sections(report)];
     for (place, target) in targets.iter().enumerate() {
-        let sections = target::report_part(&mut places.target_view(place), target, part);
+        let sections =
+            target::report_part_sections(&mut places.target_tracker(place), target, part);
         if !sections.is_empty() {
             groups.push([vec![target::target_heading(report, target)], sections].concat());
         }
@@ -281,7 +282,7 @@ pub fn part_groups(report: &Report, part: ReportPart) -> Vec<Vec<Section>> {
     groups
 }
 
-/// The sections with advice about one target, for outputs that show one target at a time.
+/// The advice about one target, for outputs that show one target at a time.
 #[derive(Clone, Debug, Default)]
 pub struct AdviceSections {
     pub change: Option<Section>,
@@ -294,24 +295,24 @@ pub struct AdviceSections {
 }
 
 impl AdviceSections {
-    /// Made as if there were no other target.
+    /// Includes the content that other targets share.
     pub fn new(report: &Report, target: &TargetSummary) -> Self {
-        let findings = FindingsByTarget::for_target(report, target);
-        let places = findings.first_mentions(&[target]);
-        let chapter = &mut places.target_view(0);
+        let findings = FindingsByTarget::from_single_target(report, target);
+        let places = findings.assign_first_mentions(&[target]);
+        let chapter = &mut places.target_tracker(0);
         let concerns = |of: &Subject| of.scope() == Scope::Host || target.subjects.contains(of);
         Self {
             change: plan::changes_section(chapter, target),
             no_change: plan::no_change_section(chapter, target),
-            options: plan::options_section(chapter, target),
-            findings: findings::target_findings(chapter, target),
-            undecided: findings::target_undecided(chapter, target),
+            options: plan::optional_changes_section(chapter, target),
+            findings: findings::findings_without_advice_section(chapter, target),
+            undecided: findings::target_undecided_section(chapter, target),
             withheld: host::withheld_section(report, concerns),
             conflicts: host::conflicts_section(report, concerns),
         }
     }
 
-    /// All sections in order.
+    /// In display order.
     pub fn sections(&self) -> impl Iterator<Item = &Section> {
         let Self {
             change,
@@ -330,12 +331,11 @@ impl AdviceSections {
     }
 }
 
-/// The targets in display order.
-pub(crate) fn worst_first(report: &Report) -> Vec<&TargetSummary> {
-    target_order::worst_first(&FindingsByTarget::new(report))
+pub(crate) fn targets_worst_first(report: &Report) -> Vec<&TargetSummary> {
+    target_order::sort_targets_worst_first(&FindingsByTarget::new(report))
 }
 
-/// The positions in the report of the targets in display order.
+/// Positions in `report.targets`, in display order.
 pub fn indices_worst_first(report: &Report) -> Vec<usize> {
     let places: BTreeMap<&Subject, usize> = report
         .targets
@@ -343,26 +343,29 @@ pub fn indices_worst_first(report: &Report) -> Vec<usize> {
         .map(|one| &one.target)
         .zip(0..)
         .collect();
-    worst_first(report)
+    targets_worst_first(report)
         .into_iter()
         .filter_map(|one| places.get(&one.target).copied())
         .collect()
 }
 
-/// The full report as groups of sections: the host with a line for each target, each target from
-/// the worst on, then what belongs to no target.
+/// The full report. The first group is about the host and has a line for each target, then each
+/// target has a group. The last group has what belongs to no target.
 pub fn section_groups(report: &Report) -> Vec<Vec<Section>> {
     let findings = FindingsByTarget::new(report);
-    let targets = target_order::worst_first(&findings);
-    let places = findings.first_mentions(&targets);
-    let mut first = host::header(report);
-    first.extend(baseline::sections(report));
+    let targets = target_order::sort_targets_worst_first(&findings);
+    let places = findings.assign_first_mentions(&targets);
+    let mut first = host::header_sections(report);
+    first.extend(baseline::baseline_sections(report));
     first.extend(host::targets_summary(&findings, &targets));
     let numbered: Vec<(usize, &TargetSummary)> = targets.iter().copied().enumerate().collect();
     let mut groups = vec![first];
     groups.extend(parallel::map(&numbered, |(place, target)| {
-        target::target_sections(&mut places.target_view(*place), target)
+        target::target_sections(&mut places.target_tracker(*place), target)
     }));
-    groups.push(host::host_sections(report, &mut places.untargeted_view()));
+    groups.push(host::host_sections(
+        report,
+        &mut places.untargeted_tracker(),
+    ));
     groups
 }

@@ -1,31 +1,29 @@
-//! The one seam through which the machine is read. A host, live, recorded or recording, only
-//! answers [`Question`]s, so everything that was read can be captured, reviewed and replayed.
+//! The only interface through which walwise reads the machine. A live, recorded or recording host
+//! answers [`Question`]s, so every answer can be captured, reviewed and replayed.
 //!
-//! It returns bytes or refusals and knows nothing of facts. Sources that may hold secrets have
-//! questions of their own; answers are filtered to allow-listed keys *before* they leave this
-//! module. What may never return (network and FUSE file systems) is read by an expendable child.
+//! Answers are bytes or errors; the collectors interpret them. Sources that may hold secrets have
+//! questions of their own, whose answers this module filters to allow-listed keys. Files on network
+//! and FUSE file systems, whose reads may hang, are read by an expendable child.
 
-mod content;
+mod device_scan;
 mod moment;
 mod stat;
 mod owner {
-    //! The user that a reading child becomes. How it does so is left to [`super::reader`].
 
     use serde::{Deserialize, Serialize};
 
     use crate::subprocess::Bytes;
 
-    /// The user that the child becomes.
     #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
     pub struct Owner {
-        /// The user, who is not root.
+        /// User id of the child, never that of root.
         pub uid: u32,
-        /// A process of this user, whose groups are used; without one, the group in /etc/passwd
-        /// alone.
+        /// Id of a process of this user; the child takes on the groups of that process. With
+        /// `None`, the child has only the user's group in /etc/passwd.
         pub process: Option<u32>,
-        /// Whether paths are relative to the process's own root.
+        /// Whether paths are relative to the root directory of `process`.
         pub inside: bool,
-        /// The socket to connect while the child is still root.
+        /// The socket that the child connects before giving up root.
         pub socket: Option<Bytes>,
     }
 }
@@ -34,15 +32,15 @@ mod caching_host;
 pub mod child;
 mod edited_host;
 mod live;
-mod maker;
 mod mask;
-pub mod pg_lines;
+pub mod pg_settings_lines;
 mod question_text;
 pub mod reader;
 mod recorded_host;
 mod recording_host;
 pub mod redact;
 mod tool;
+mod trial_tool;
 
 use std::ffi::{OsStr, OsString};
 use std::fmt;
@@ -50,110 +48,106 @@ use std::os::unix::ffi::{OsStrExt, OsStringExt};
 use std::path::{Path, PathBuf};
 
 pub use caching_host::CachingHost;
-pub use content::{DeviceScan, ScanDepth};
-pub use edited_host::{Edit, EditedAnswers, EditedHost};
+pub use device_scan::{DeviceScan, ScanDepth};
+pub use edited_host::{AnswerEdit, EditedAnswers, EditedHost};
 pub use live::{LiveHost, untrusted_reason};
-pub use maker::{MakerProgram, is_loop};
 pub use moment::Moment;
 pub use recorded_host::RecordedHost;
 pub use recording_host::RecordingHost;
 pub use stat::{Stat, StatFs};
 pub use tool::{SERVER_DIRECTORIES, Tool};
+pub use trial_tool::{TrialTool, is_loop_device};
 
 use serde::{Deserialize, Serialize};
 
-use crate::bounds::Bounds;
+use crate::limits::Limits;
 use crate::text;
 
-/// The user without any rights, who also stands for ids without a number here: `nobody` of every
-/// distribution (the kernel's overflowuid and overflowgid).
+/// User and group id of `nobody`, which the kernel also reports for ids that are not mapped in this
+/// namespace (overflowuid and overflowgid).
 pub const NOBODY: u32 = 65534;
 
 /// The last user id of system accounts (SYS_UID_MAX of login.defs(5)).
 pub const LAST_SYSTEM_USER: u32 = 999;
 
-/// A question to the machine.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub enum Question {
-    /// The contents of a small regular file (at most 1 MiB, of a mount table
-    /// [`MOUNT_TABLE`](crate::bounds::MOUNT_TABLE); more is cut). Device nodes and pipes are
-    /// refused.
+    /// The contents of a regular file, cut after 1 MiB (a mount table after
+    /// [`MOUNT_TABLE`](crate::limits::MOUNT_TABLE)). Device nodes and pipes are refused.
     Read(PathBuf),
-    /// The names in a directory, sorted, with a zero byte after each (at most 1 MiB; more is cut).
+    /// The names in a directory, sorted, each followed by a zero byte; cut after 1 MiB.
     List(PathBuf),
-    /// Whether a directory is empty, except for an empty `lost+found`: `yes` or `no`. Its names
-    /// stay private.
+    /// Whether a directory is empty except for an empty `lost+found`: `yes` or `no`. The answer
+    /// contains no names.
     IsEmpty(PathBuf),
     /// The target of a symbolic link, as written.
     Link(PathBuf),
     /// The path with every link followed.
     RealPath(PathBuf),
-    /// The fields of stat(2): see [`Stat`].
+    /// The fields of stat(2), as in [`Stat`].
     Stat(PathBuf),
-    /// The fields of statfs(2): see [`StatFs`].
+    /// The fields of statfs(2), as in [`StatFs`].
     StatFs(PathBuf),
-    /// Inode flags of a file or directory, FS_IOC_GETFLAGS, as a decimal number; absent where the
-    /// file system has none.
+    /// Inode flags of a file or directory (FS_IOC_GETFLAGS), as a decimal number. Absent if the
+    /// file system has no such flags.
     Flags(PathBuf),
-    /// sysname, nodename, release, version and machine of uname(2), a line each.
+    /// sysname, nodename, release, version and machine of uname(2), one per line.
     Uname,
-    /// Effective user id and whether we see the host's own namespaces, a line each: `euid=0`,
-    /// `pid_namespace=initial`, `user_namespace=other`. A namespace that cannot be read has no
-    /// line.
+    /// Effective user id and whether walwise runs in the host's own namespaces, one per line:
+    /// `euid=0`, `pid_namespace=initial`, `user_namespace=other`. A namespace that cannot be read
+    /// has no line.
     Identity,
-    /// Memory (of the control group where that is less) and usable processors, a line each:
+    /// Memory (the control group's limit if lower) and usable processors, one per line:
     /// `memory_bytes=…`, `cpus=…`.
     Resources,
-    /// Database servers, not their worker processes: `pid ppid uid comm`, one per line. The uid is
-    /// `-` where the process has several (real, effective, saved and file-system id) or one without
-    /// a number here. Of each user only the first
-    /// [`SERVERS_OF_A_USER`](crate::bounds::SERVERS_OF_A_USER) are listed, and a line
-    /// `more uid count` counts the rest.
+    /// Database servers without their worker processes: `pid ppid uid comm`, one per line. The uid
+    /// is `-` if the real, effective, saved and file-system ids differ, or if the id is not mapped
+    /// in this namespace. At most [`SERVERS_OF_A_USER`](crate::limits::SERVERS_OF_A_USER) servers
+    /// of each user are listed; a line `more uid count` counts the rest.
     Servers,
     /// Start time of a process, in nanoseconds since 1970 by the current clock, as a decimal
-    /// number. Its resolution is 10 ms, and it is never too late.
+    /// number. The resolution is 10 ms, rounded down.
     ProcessStart(u32),
-    /// The files called `ibdata1`, InnoDB's system tablespace, that a process has open:
-    /// `major minor inode` a line.
+    /// The files named `ibdata1`, InnoDB's system tablespace, that a process has open:
+    /// `major minor inode`, one per line.
     Tablespaces(u32),
-    /// Allow-listed options of a database server's command line, one a line, always in one form:
-    /// PostgreSQL's as `-D DIR`, `-p PORT`, `-k DIR`, `-c name=value` (`--name=value` too), MySQL's
-    /// as `--name=value`. Names are in lower case with underscores; values are made display-safe
-    /// and [`crate::text::raw`] undoes that.
+    /// Allow-listed options of a database server's command line, one per line, in a normalised
+    /// form. PostgreSQL: `-D DIR`, `-p PORT`, `-k DIR` and `-c name=value`; MySQL and MariaDB:
+    /// `--name=value`. Names are in lower case with underscores; values are display-safe, and
+    /// [`crate::text::decode_display_safe`] restores the bytes.
     CommandLine(u32),
-    /// Allow-listed environment variables of a process, `NAME=value` a line, values like above:
-    /// `PGDATA`, `MYSQL_HOME`, `MARIADB_HOME`, `MYSQL_GROUP_SUFFIX`, and `LD_PRELOAD` reduced to
-    /// the base names of its libraries, separated by colons.
+    /// Allow-listed environment variables of a process, `NAME=value` per line, with display-safe
+    /// values: `PGDATA`, `MYSQL_HOME`, `MARIADB_HOME`, `MYSQL_GROUP_SUFFIX` and `LD_PRELOAD`.
+    /// `LD_PRELOAD` is reduced to the base names of its libraries, separated by colons.
     Environment(u32),
-    /// The name of this user, from /etc/passwd (passwd(5)); absent where it is not listed there.
+    /// The name of a user id in /etc/passwd (passwd(5)); absent if the file does not list the id.
     UserName(u32),
-    /// Allow-listed keys of a configuration file: see [`ConfigDirective`].
-    Config(PathBuf, Dialect),
-    /// The result of reading a block device: see [`DeviceScan`].
+    Config(PathBuf, ConfigDialect),
     Content(PathBuf, ScanDepth),
-    /// Features of the file system on a block device, from its superblock: `features` and their
-    /// words on one line, by the names of `dumpe2fs -h` or, in lower case and after the version,
-    /// of `xfs_db -c version`. Neither counters nor identities.
-    Superblock(PathBuf, Superblock),
-    /// Storage settings of a running PostgreSQL, through its Unix socket (this path), as the asking
-    /// user. Each line holds name, setting, unit, source, sourcefile and sourceline, separated by
-    /// tabs, every field display-safe; NULL is empty. `server_version` and `data_directory` are
-    /// among the names; of `synchronous_standby_names` only the shape is given, without a name.
-    /// Other lines are in [`pg_lines`].
+    /// Features of the file system on a block device, from its superblock: a line with `features`
+    /// and their names. Lines with the cluster size in bytes and with the UUID follow if the
+    /// superblock has them. The names are those of `dumpe2fs -h`, or of `xfs_db -c version` in
+    /// lower case after the version. Counters are not included.
+    Superblock(PathBuf, SuperblockKind),
+    /// Storage settings of a running PostgreSQL, through the Unix socket at this path, as the
+    /// current user. Each line holds name, setting, unit, source, sourcefile and sourceline,
+    /// separated by tabs; fields are display-safe, and NULL is empty. `server_version` and
+    /// `data_directory` are included. Names of standbys are removed from
+    /// `synchronous_standby_names`. Other lines are described in [`pg_settings_lines`].
     PgSettings(PathBuf),
-    /// Storage settings of a running MySQL or MariaDB, through its Unix socket (this path), without
-    /// a password and as the asking user, except that root stays root. Each line holds name and
-    /// value, separated by a tab, both display-safe. `version`, `datadir` and `log_bin_basename`
-    /// are among the names, and counters, which begin with a capital.
+    /// Storage settings of a running MySQL or MariaDB, through the Unix socket at this path,
+    /// without a password. The user is the current one, including root. Each line holds name and
+    /// value, separated by a tab, both display-safe. `version`, `datadir`, `log_bin_basename` and
+    /// counters, whose names begin with a capital, are included.
     MysqlSettings(PathBuf),
-    /// The output of an allow-listed program, see [`Tool`].
     Run(Tool, Vec<String>),
-    /// The question inside, asked as this user: a path that the user may not read is *denied*, even
-    /// to root. Asking as root itself is refused. Without root it is asked as the current user.
+    /// A question answered with the rights of this user: a path that the user may not read is
+    /// *denied*, even to root. Uid 0 is refused. Without root, the rights are those of the current
+    /// user.
     AsUser(u32, Box<Question>),
 }
 
-/// The path of a question, shared or mutable depending on how the question is passed.
+/// A macro, because the path is needed by shared and by mutable reference.
 macro_rules! path_in {
     ($question:expr, $path:ident) => {
         match $question {
@@ -194,7 +188,7 @@ impl Question {
         path_in!(self, path_mut)
     }
 
-    /// The question inside [`Question::As`], mutable.
+    /// The question inside [`Question::AsUser`], mutable; otherwise the question itself.
     pub fn inner_mut(&mut self) -> &mut Self {
         match self {
             Self::AsUser(_, inner) => inner.inner_mut(),
@@ -202,7 +196,7 @@ impl Question {
         }
     }
 
-    /// The question inside [`Question::As`].
+    /// The question inside [`Question::AsUser`]; otherwise the question itself.
     pub fn inner(&self) -> &Self {
         match self {
             Self::AsUser(_, inner) => inner.inner(),
@@ -211,32 +205,33 @@ impl Question {
     }
 }
 
-/// The syntax of a configuration file, which decides what may leave it.
+/// The syntax of a configuration file, which decides the keys that an answer may contain.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
-pub enum Dialect {
-    /// postgresql.conf and postgresql.auto.conf: storage settings and includes.
+pub enum ConfigDialect {
+    /// Storage settings and includes of postgresql.conf and postgresql.auto.conf.
     Postgres,
-    /// Option files of MySQL and MariaDB (my.cnf): storage settings of the groups that servers
-    /// read, as `group.name`, and `include` and `includedir`.
+    /// Option files of MySQL and MariaDB (my.cnf): `include`, `includedir`, and storage settings of
+    /// the groups that servers read, as `group.name`.
     Mysql,
-    /// mysqld-auto.cnf, in which MySQL stores settings of SET PERSIST: storage settings as
+    /// mysqld-auto.cnf, in which SET PERSIST of MySQL stores settings: storage settings as
     /// `persisted.name`.
     MysqlPersisted,
-    /// systemd.service(5): `pgdata` (of Environment), `data` (`-D` of ExecStart) and `user`.
+    /// A service unit (systemd.service(5)), reduced to `pgdata` from Environment, `data` from `-D`
+    /// in ExecStart, and `user`.
     Service,
-    /// fstab(5): device, mount point, type, known options.
+    /// fstab(5), reduced to device, mount point, type and known options.
     Fstab,
-    /// systemd.mount(5): What, Where, Type, Options.
+    /// A mount unit (systemd.mount(5)), reduced to What, Where, Type and Options.
     MountUnit,
-    /// The kernel command line: root, rootfstype, rootflags, elevator, devices it waits for, and
-    /// the names of other parameters that mount or unlock something.
+    /// The kernel command line, reduced to root, rootfstype, rootflags, elevator, devices that the
+    /// boot waits for, and the names of other parameters that mount or unlock something.
     KernelCommandLine,
-    /// crypttab(5): name, device, kind of key and whether it exists, known options; never the path
-    /// of a key.
+    /// crypttab(5), reduced to name, device, kind of key, whether the key exists, and known
+    /// options. The path of a key is never kept.
     Crypttab,
 }
 
-impl Dialect {
+impl ConfigDialect {
     pub const ALL: [Self; 8] = [
         Self::Postgres,
         Self::Mysql,
@@ -249,35 +244,27 @@ impl Dialect {
     ];
 }
 
-/// The kind of superblock, which decides its place and how it is read.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
-pub enum Superblock {
-    /// That of ext2, ext3 and ext4.
+pub enum SuperblockKind {
     Ext,
-    /// That of XFS.
     Xfs,
 }
 
-impl Superblock {
+impl SuperblockKind {
     pub const ALL: [Self; 2] = [Self::Ext, Self::Xfs];
 }
 
-/// The kind of refusal.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
 pub enum HostErrorKind {
-    /// It does not exist.
     Absent,
-    /// Permission is missing.
     Denied,
-    /// No answer before the deadline; the child was abandoned.
+    /// No answer arrived before the deadline, or a time or size budget was used up.
     TimedOut,
-    /// The archive does not hold the question.
     NotCollected,
-    /// Any other error; the detail names it.
+    /// Any other error; [`HostError::detail`] describes it.
     Failed,
 }
 
-/// Why a question has no answer.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct HostError {
     pub kind: HostErrorKind,
@@ -291,14 +278,14 @@ impl HostError {
         self.kind == HostErrorKind::Failed && self.detail == nix::errno::Errno::EIO.desc()
     }
 
-    /// Whether the system call failed with EPERM: root does not help where a container or the
-    /// system forbids it.
-    pub fn is_forbidden(&self) -> bool {
+    /// Whether the system call failed with EPERM, which root gets too where a container or a
+    /// security policy forbids the call.
+    pub fn is_eperm(&self) -> bool {
         self.kind == HostErrorKind::Denied && self.detail == nix::errno::Errno::EPERM.desc()
     }
 
-    /// Whether no descriptor was left for an answer, in this process (EMFILE) or on this machine
-    /// (ENFILE); the detail may come from a child, which words the error itself.
+    /// Whether the process (EMFILE) or the machine (ENFILE) was out of file descriptors. A child
+    /// may report the error as text, so the detail is searched.
     pub fn is_out_of_descriptors(&self) -> bool {
         use nix::errno::Errno;
         let says = |error: Errno| self.detail.contains(error.desc());
@@ -319,28 +306,28 @@ impl fmt::Display for HostError {
     }
 }
 
-/// A machine that answers questions. Answers are bytes in the formats described at [`Question`].
+/// A machine that answers questions, live or from a capture.
 pub trait Host: Sync {
-    /// Answers one question.
+    /// Answers in the format described at each [`Question`].
     fn ask(&self, question: &Question) -> Result<Vec<u8>, HostError>;
 
-    /// Notes about the run rather than one answer: abandoned reads, unreadable archive lines.
-    fn notes(&self) -> Vec<String> {
+    /// Notes about the whole run, such as abandoned reads and unreadable lines of a capture.
+    fn fact_notes(&self) -> Vec<String> {
         Vec::new()
     }
 
-    /// Other names that this path may have in a masked capture, if nothing was asked under this
-    /// one.
-    fn possible_masks(&self, _path: &Path) -> Vec<PathBuf> {
+    /// Masked names that this path may have in a capture, if the capture holds no question about
+    /// the path itself.
+    fn possible_masked_paths(&self, _path: &Path) -> Vec<PathBuf> {
         Vec::new()
     }
 
-    /// How much of the machine gets facts.
-    fn bounds(&self) -> Bounds {
-        Bounds::LIVE
+    /// Limits on the number of devices, mounts and servers that get facts.
+    fn collection_limits(&self) -> Limits {
+        Limits::LIVE
     }
 
-    /// Whether this is the machine that walwise runs on.
+    /// Whether answers come from the machine that walwise runs on.
     fn is_live(&self) -> bool {
         false
     }
@@ -349,15 +336,14 @@ pub trait Host: Sync {
         self.ask(&Question::Read(path.to_owned()))
     }
 
-    /// The contents of a one-line attribute, trimmed and display-safe. Anything but a line that a
-    /// kernel prints is a failure: see [`attribute_line`].
-    fn attribute(&self, path: &Path) -> Result<String, HostError> {
+    /// The contents of a one-line attribute, trimmed and display-safe. Content other than a
+    /// complete line is an error.
+    fn read_attribute(&self, path: &Path) -> Result<String, HostError> {
         let bytes = self.read(path)?;
-        attribute_line(path, &bytes).map(|line| text::display_safe(line.trim_ascii()))
+        parse_attribute_line(path, &bytes).map(|line| text::display_safe(line.trim_ascii()))
     }
 
-    /// The names in a directory, sorted.
-    fn list(&self, path: &Path) -> Result<Vec<OsString>, HostError> {
+    fn list_directory(&self, path: &Path) -> Result<Vec<OsString>, HostError> {
         let names = self.ask(&Question::List(path.to_owned()))?;
         Ok(names
             .split(|b| *b == 0)
@@ -366,8 +352,8 @@ pub trait Host: Sync {
             .collect())
     }
 
-    /// Whether a directory has nothing in it but an empty `lost+found`.
-    fn is_empty(&self, path: &Path) -> Result<bool, HostError> {
+    /// Whether a directory holds nothing except an empty `lost+found`.
+    fn is_directory_empty(&self, path: &Path) -> Result<bool, HostError> {
         match self.ask(&Question::IsEmpty(path.to_owned()))?.trim_ascii() {
             b"yes" => Ok(true),
             b"no" => Ok(false),
@@ -375,25 +361,24 @@ pub trait Host: Sync {
         }
     }
 
-    fn link(&self, path: &Path) -> Result<PathBuf, HostError> {
-        into_path(self.ask(&Question::Link(path.to_owned()))?)
+    fn link_target(&self, path: &Path) -> Result<PathBuf, HostError> {
+        path_from_answer(self.ask(&Question::Link(path.to_owned()))?)
     }
 
     fn real_path(&self, path: &Path) -> Result<PathBuf, HostError> {
-        into_path(self.ask(&Question::RealPath(path.to_owned()))?)
+        path_from_answer(self.ask(&Question::RealPath(path.to_owned()))?)
     }
 
-    /// stat(2), links followed.
+    /// Status of the file at a path (stat(2)); symbolic links are followed.
     fn stat(&self, path: &Path) -> Result<Stat, HostError> {
         Stat::decode(&self.ask(&Question::Stat(path.to_owned()))?)
     }
 
-    /// statfs(2).
     fn statfs(&self, path: &Path) -> Result<StatFs, HostError> {
         StatFs::decode(&self.ask(&Question::StatFs(path.to_owned()))?)
     }
 
-    fn flags(&self, path: &Path) -> Result<u32, HostError> {
+    fn inode_flags(&self, path: &Path) -> Result<u32, HostError> {
         let answer = self.ask(&Question::Flags(path.to_owned()))?;
         let number = std::str::from_utf8(&answer)
             .ok()
@@ -413,17 +398,20 @@ pub trait Host: Sync {
             .ok_or_else(|| HostError::new(HostErrorKind::Failed, "the start time is not a number"))
     }
 
-    /// Allow-listed settings of a configuration file.
-    fn config(&self, path: &Path, dialect: Dialect) -> Result<Vec<ConfigDirective>, HostError> {
+    fn config_directives(
+        &self,
+        path: &Path,
+        dialect: ConfigDialect,
+    ) -> Result<Vec<ConfigDirective>, HostError> {
         ConfigDirective::decode_all(&self.ask(&Question::Config(path.to_owned(), dialect))?)
     }
 
-    fn content(&self, device: &Path, look: ScanDepth) -> Result<DeviceScan, HostError> {
+    fn scan_device(&self, device: &Path, look: ScanDepth) -> Result<DeviceScan, HostError> {
         DeviceScan::decode(&self.ask(&Question::Content(device.to_owned(), look))?)
     }
 
-    /// The output of a program, standard output followed by standard error.
-    fn run(&self, tool: Tool, arguments: &[&str]) -> Result<Vec<u8>, HostError> {
+    /// Standard output of a program, followed by standard error.
+    fn run_tool(&self, tool: Tool, arguments: &[&str]) -> Result<Vec<u8>, HostError> {
         self.ask(&Question::Run(
             tool,
             arguments.iter().map(|&a| a.to_owned()).collect(),
@@ -431,58 +419,60 @@ pub trait Host: Sync {
     }
 }
 
-/// The complete line of an attribute file: text, no control character but the tab, and in sysfs a
-/// newline at the end, without which it was cut (Documentation/filesystems/sysfs.rst;
-/// `sysfs_emit`); likewise for /proc/version (fs/proc/version.c), whose last word is a day. Only a
-/// virtio disk prints its serial number bare (drivers/block/virtio_blk.c, `serial_show`).
-fn attribute_line<'b>(path: &Path, bytes: &'b [u8]) -> Result<&'b [u8], HostError> {
+/// Checks that an attribute file holds one complete line: UTF-8, without control characters except
+/// tabs. In sysfs and /proc/version, a line without a newline at the end was cut
+/// (Documentation/filesystems/sysfs.rst; `sysfs_emit`; fs/proc/version.c). Only a virtio disk
+/// prints its serial number without a newline (drivers/block/virtio_blk.c, `serial_show`).
+fn parse_attribute_line<'b>(path: &Path, bytes: &'b [u8]) -> Result<&'b [u8], HostError> {
     let broken = |what: &str| Err(HostError::new(HostErrorKind::Failed, what));
     let ended = bytes.strip_suffix(b"\n");
     let line = ended.unwrap_or(bytes);
     if line.contains(&b'\n') {
-        return broken("it has several lines");
+        return broken("the file has several lines");
     }
     let is_text =
         str::from_utf8(line).is_ok_and(|line| !line.chars().any(|c| c.is_control() && c != '\t'));
     if !is_text {
-        return broken("it is not text");
+        return broken("the file is not text");
     }
     let is_bare = path.ends_with("serial") && !path.ends_with("device/serial");
     let is_ended = path.starts_with("/sys") || path == Path::new("/proc/version");
     if ended.is_none() && is_ended && !is_bare {
         return broken(if line.is_empty() {
-            "it is empty"
+            "the file is empty"
         } else {
-            "it has no end of line"
+            "the file does not end with a newline"
         });
     }
     Ok(line)
 }
 
-fn into_path(bytes: Vec<u8>) -> Result<PathBuf, HostError> {
+fn path_from_answer(bytes: Vec<u8>) -> Result<PathBuf, HostError> {
     if bytes.is_empty() || bytes.contains(&0) {
-        return Err(HostError::new(HostErrorKind::Failed, "it is not a path"));
+        return Err(HostError::new(
+            HostErrorKind::Failed,
+            "the answer is not a path",
+        ));
     }
     Ok(path_from_bytes(bytes))
 }
 
-/// One allow-listed setting of a configuration file. For fstab the key is the mount point and the
-/// value holds device, type and options, separated by tabs, each still escaped as fstab(5) does.
+/// One allow-listed setting of a configuration file. In fstab, the key is the mount point; the
+/// value holds device, type and options, separated by tabs and still escaped as in fstab(5).
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct ConfigDirective {
-    /// Line, counted from one.
+    /// Line number in the file, counted from one.
     pub line: u32,
-    /// Key, in lower case but for a group before a dot; `include`, `include_dir`,
-    /// `include_if_exists` are keys too.
+    /// Name of the setting, in lower case except for a MySQL group before the dot. Includes
+    /// (`include`, `include_dir`, `include_if_exists`) are keys too.
     pub key: Vec<u8>,
-    /// Value, quotes removed.
+    /// Value of the setting, without quotes.
     pub value: Vec<u8>,
-    /// How often the key has occurred up to this line.
+    /// Number of lines with this key up to and including this line.
     pub occurrences: u32,
 }
 
 impl ConfigDirective {
-    /// A setting that occurs once.
     pub fn new(line: u32, key: impl Into<Vec<u8>>, value: impl Into<Vec<u8>>) -> Self {
         Self {
             line,
@@ -492,8 +482,9 @@ impl ConfigDirective {
         }
     }
 
-    /// Encodes it as one line of an answer: line number, key and value, separated by tabs, both
-    /// display-safe. The number is followed by the count of the key, if that is more than one.
+    /// Encodes the setting as one line of an answer: line number, key and value, separated by tabs,
+    /// with key and value display-safe. If the key occurs more than once, the count follows the
+    /// line number.
     pub fn encode(&self) -> Vec<u8> {
         let Self {
             line,
@@ -514,7 +505,7 @@ impl ConfigDirective {
         .into_bytes()
     }
 
-    /// Parses an answer. A cut or garbled one is a failure, since a setting on a lost line would
+    /// Parses an answer. A cut or garbled answer is an error, since a setting on a lost line would
     /// count as unset.
     fn decode_all(answer: &[u8]) -> Result<Vec<Self>, HostError> {
         let parse = |row: &[u8]| {
@@ -531,7 +522,7 @@ impl ConfigDirective {
                             .chars()
                             .any(|c| c != '\t' && text::is_display_unsafe(c))
                     })
-                    .map(text::original_bytes)
+                    .map(text::decode_display_safe)
             };
             let (key, value) = (field()?, field()?);
             Some(Self {
@@ -562,7 +553,7 @@ mod tests {
 
     use super::*;
 
-    fn stats() -> impl Strategy<Value = Stat> {
+    fn any_stat() -> impl Strategy<Value = Stat> {
         (
             any::<[u64; 9]>(),
             prop::option::of(moment::tests::any_moment()),
@@ -597,7 +588,7 @@ mod tests {
     proptest! {
         #[test]
         fn answers_read_as_they_were_written(
-            stat in stats(),
+            stat in any_stat(),
             [magic, size, available, inodes, inodes_free]: [u64; 5],
             block: Option<u64>,
             settings in prop::collection::vec(any::<(u32, Vec<u8>, Vec<u8>, u32)>(), 0..5),

@@ -1,10 +1,10 @@
-//! The machine: the one seam through which it is read, and the writer of requested files.
+//! Access to the machine: [`host`] answers questions about the machine, [`output`] writes requested
+//! files.
 //!
-//! Nothing here knows what a fact is. Questions have types, programs and files are allow-listed;
-//! what may hang or must not run as root goes to a subprocess; secrets are removed before an answer
-//! leaves.
+//! This crate does not interpret answers. Programs and files are allow-listed, and secrets are
+//! removed from each answer. Subprocesses make the calls that may hang or must not run as root.
 
-use walwise_model::{bounds, escape, servers, text};
+use walwise_model::{escape, limits, servers, text};
 
 pub mod host;
 pub mod output;

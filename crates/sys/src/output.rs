@@ -1,48 +1,45 @@
-//! Writes a finished document to a file, completely or not at all: the only code that writes a
-//! requested file.
+//! Writes a finished document to a file, completely or not at all. Only this module writes files
+//! that the user requested.
 //!
-//! A [`Destination`] is opened before anything is measured and committed at the end, by a child,
-//! since any file system may stop responding. [`crate::way`] decides which paths are safe. An
-//! existing file is never written to, but replaced: its mode, owner and other links do not carry
-//! over.
+//! A [`Destination`] is opened before anything is measured, and the document is committed at the
+//! end. A subprocess does both, because any file system may stop responding. [`crate::safe_path`]
+//! decides which paths are safe. An existing file is replaced, never written to: its mode, owner
+//! and hard links do not carry over.
 
 mod existing_file {
-    //! What happens to an existing file where a document is to be written. Checking it is left to
-    //! [`super::draft`].
 
     use serde::{Deserialize, Serialize};
 
-    /// What happens to an existing file.
+    /// What happens if the file to be written already exists; [`super::draft`] checks that file.
     #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
     pub enum ExistingFile {
-        /// It stays, and nothing is written.
         Kept,
-        /// The document takes its place.
         Replaced,
-        /// The document replaces and continues it, so the file must be our own.
+        /// The document replaces the existing file and continues its content, so this user must own
+        /// that file.
         Continued,
     }
 }
 mod draft;
 pub mod series;
-mod child {
+mod writer_child {
     //! The subprocess that writes a document: it finds the place, reports it, receives the
     //! document, and renames it on request.
     //!
-    //! If its parent exits or gives up, the channel closes and the draft is removed. It receives
-    //! path and options, the parts of the document with an empty one at the end, and the order to
-    //! rename it. It sends a notice about the place, that the draft is written, and the final name;
-    //! each may be a refusal instead.
+    //! The subprocess receives the path and options, then the document in parts with an empty one
+    //! at the end, then the order to rename. It sends a notice about the place, then that the draft
+    //! is written, then the final name; an error may replace any of the three. If the parent exits
+    //! or gives up, the channel closes and the subprocess removes the draft.
 
     use std::io;
     use std::path::PathBuf;
 
-    use super::draft::{NamedDocument, OutputLocation, WriteError, WriteOptions};
+    use super::draft::{OutputLocation, PublishedDocument, WriteError, WriteOptions};
     use crate::safe_path::Walker;
     use crate::subprocess::{Bytes, Channel};
 
     pub fn serve(mut channel: Channel) -> io::Result<()> {
-        match write(&mut channel) {
+        match receive_and_publish(&mut channel) {
             Ok(named) => channel.send(&Ok::<_, WriteError>(named)),
             Err(WriteFailure::Refused(refused)) => channel.send(&Err::<(), _>(refused)),
             Err(WriteFailure::ParentGone) => Err(io::ErrorKind::BrokenPipe.into()),
@@ -51,7 +48,7 @@ mod child {
 
     enum WriteFailure {
         Refused(WriteError),
-        /// The parent is gone, or gave up.
+        /// The parent has exited or given up, so an error would not be read.
         ParentGone,
     }
 
@@ -61,7 +58,7 @@ mod child {
         }
     }
 
-    fn write(channel: &mut Channel) -> Result<NamedDocument, WriteFailure> {
+    fn receive_and_publish(channel: &mut Channel) -> Result<PublishedDocument, WriteFailure> {
         let (path, options): (Bytes, WriteOptions) =
             channel.recv(None).map_err(|_| WriteFailure::ParentGone)?;
         let location = OutputLocation::find(Walker::current_user(), &PathBuf::from(path), options)?;
@@ -76,7 +73,7 @@ mod child {
             }
             document.extend(part);
         }
-        let draft = location.write(&document)?;
+        let draft = location.write_draft(&document)?;
         channel
             .send(&Ok::<_, WriteError>(()))
             .map_err(|_| WriteFailure::ParentGone)?;
@@ -87,52 +84,50 @@ mod child {
     }
 }
 
-pub use child::serve;
 pub use existing_file::ExistingFile;
+pub use writer_child::serve;
 
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
-use draft::{NamedDocument, WriteError, WriteOptions};
+use draft::{PublishedDocument, WriteError, WriteOptions};
 use serde::de::DeserializeOwned;
 
-use crate::safe_path::CreationPolicy;
+use crate::safe_path::MissingDirectoryPolicy;
 use crate::subprocess::{Bytes, RECV_TIMEOUT, RecvError, Role, Subprocess};
 use crate::text;
 
-/// The largest part of a document that is sent at once, in bytes.
+/// Bytes of a document that one message carries.
 const PART_BYTES: usize = 1 << 20;
 
-/// The longest time for a file system to make a document durable.
 const LONGEST_WRITE: Duration = Duration::from_secs(60);
 
-/// Why a document was not written. Nothing was changed.
+/// Reason why a document was not written. The file system is unchanged.
 #[derive(Debug, thiserror::Error)]
 pub enum OutputError {
     /// A file of that name exists and may not be replaced.
     #[error("{} exists", path.display())]
     Exists { path: PathBuf },
-    /// The path is unsafe, or the system refused.
+    /// The path is unsafe, or a system call failed.
     #[error("cannot write {}: {why}", path.display())]
     Refused {
         path: PathBuf,
-        /// The error and a remedy, display-safe.
+        /// The error and how to fix it; display-safe.
         why: String,
     },
 }
 
-/// Permissions of the file.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub enum Access {
-    /// For root, readable by root alone; for others, by the umask.
+pub enum FileAccess {
+    /// Files of root are readable by root alone; those of other users follow the umask.
     #[default]
     Standard,
     Private,
     Mode(u32),
 }
 
-impl Access {
-    /// Parses requested permissions: octal, and not writable for others.
+impl FileAccess {
+    /// Parses octal permissions; refuses a file that others could write.
     pub fn parse(text: &str) -> Result<Self, String> {
         let bits = u32::from_str_radix(text, 8)
             .ok()
@@ -140,17 +135,17 @@ impl Access {
         match bits {
             None => Err("permissions must be octal, such as 0640".to_owned()),
             Some(bits) if bits & !0o755 != 0 => Err(
-                "only the owner may write it, without setuid, setgid or sticky bits; for example 0640"
+                "only the owner may have write permission, without setuid, setgid or sticky bits; for example 0640"
                     .to_owned(),
             ),
             Some(bits) if bits & 0o600 != 0o600 => {
-                Err("its owner must be able to read and write it".to_owned())
+                Err("the owner must have read and write permission".to_owned())
             }
             Some(bits) => Ok(Self::Mode(bits)),
         }
     }
 
-    fn bits(self, root: bool) -> Option<u32> {
+    fn mode_bits(self, root: bool) -> Option<u32> {
         match self {
             Self::Mode(bits) => Some(bits),
             Self::Private => Some(0o600),
@@ -163,30 +158,31 @@ impl Access {
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct OutputOptions {
     pub existing: ExistingFile,
-    pub access: Access,
-    /// Whether it may be executed, so that nobody else may be able to change it.
+    pub access: FileAccess,
+    /// Whether the document is a script that will be executed. Such a script is refused where
+    /// another user could change it.
     pub executable: bool,
-    /// Whether it continues a [`series`]: the name given is a [`series::date_name`], which gets the
-    /// next free number as its prefix, and the oldest documents beyond the limits are removed.
+    /// Whether the document continues a [`series`]. The requested name is then a
+    /// [`series::date_name`]; the next free number becomes its prefix, and the oldest documents
+    /// beyond the limits are removed.
     pub series: bool,
-    pub missing: CreationPolicy,
+    pub missing: MissingDirectoryPolicy,
 }
 
 impl Default for OutputOptions {
     fn default() -> Self {
         Self {
             existing: ExistingFile::Replaced,
-            access: Access::Standard,
+            access: FileAccess::Standard,
             executable: false,
             series: false,
-            missing: CreationPolicy::Refused,
+            missing: MissingDirectoryPolicy::Refused,
         }
     }
 }
 
 impl OutputOptions {
-    /// The form that the subprocess receives.
-    fn options(self, root: bool) -> WriteOptions {
+    fn write_options(self, root: bool) -> WriteOptions {
         let Self {
             existing,
             access,
@@ -196,7 +192,7 @@ impl OutputOptions {
         } = self;
         WriteOptions {
             existing,
-            mode: access.bits(root),
+            mode: access.mode_bits(root),
             runs,
             series,
             missing,
@@ -206,13 +202,15 @@ impl OutputOptions {
 
 #[derive(Debug)]
 pub struct SavedDocument {
-    /// Its path; the number of a [`series`] is taken only when it is written.
+    /// Path of the written document. In a [`series`] it differs from the requested path, because
+    /// the number is assigned on writing.
     pub path: PathBuf,
-    /// A warning: older documents of its series could not be removed.
+    /// Set if older documents of the series could not be removed.
     pub warning: Option<String>,
 }
 
-/// A place where a document can be written; nothing of it exists yet.
+/// A place that was checked for a document. The document appears there only with
+/// [`Destination::commit`].
 pub struct Destination {
     path: PathBuf,
     child: Subprocess,
@@ -222,7 +220,7 @@ pub struct Destination {
 impl Destination {
     /// Finds the place, and checks that a file can be created there.
     pub fn open(path: &Path, wish: OutputOptions) -> Result<Self, OutputError> {
-        let options = wish.options(nix::unistd::geteuid().is_root());
+        let options = wish.write_options(nix::unistd::geteuid().is_root());
         let child = Subprocess::spawn(Role::DocumentWriter, &(Bytes::from(path), options));
         let child = child.map_err(|error| OutputError::Refused {
             path: path.to_owned(),
@@ -240,20 +238,20 @@ impl Destination {
         Ok(found)
     }
 
-    /// A warning about the place: that another user controls it.
-    pub fn notice(&self) -> Option<&str> {
+    /// A warning if another user controls the directory.
+    pub fn foreign_owner_notice(&self) -> Option<&str> {
         self.notice.as_deref()
     }
 
-    /// Writes the document: completely, even after a crash, or not at all.
+    /// Writes the document completely or, after an error or a crash, not at all.
     pub fn commit(mut self, document: &[u8]) -> Result<SavedDocument, OutputError> {
         let channel = &mut self.child.channel;
         let mut parts = document.chunks(PART_BYTES).chain([&[][..]]);
-        // A child that stopped reading may have sent the reason.
+        // If sending fails, the child may have sent the reason, which the next line receives.
         let _ = parts.try_for_each(|part| channel.send(&Bytes(part.to_vec())));
         self.recv::<()>(LONGEST_WRITE)?;
         let _ = self.child.channel.send(&());
-        let NamedDocument {
+        let PublishedDocument {
             series_name,
             warning,
         } = self.recv(LONGEST_WRITE)?;
@@ -299,20 +297,20 @@ mod tests {
             ("0755", 0o755),
             ("600", 0o600),
         ] {
-            assert_eq!(Access::parse(text), Ok(Access::Mode(bits)));
+            assert_eq!(FileAccess::parse(text), Ok(FileAccess::Mode(bits)));
         }
         for wrong in [
             "0660", "0602", "4755", "2755", "1644", "0440", "x", "", "-600", "0o600", "77777",
         ] {
-            assert!(Access::parse(wrong).is_err(), "{wrong}");
+            assert!(FileAccess::parse(wrong).is_err(), "{wrong}");
         }
     }
 
     #[test]
     fn root_s_files_are_root_s_unless_somebody_says_so() {
-        let bits = |access: Access| [access.bits(true), access.bits(false)];
-        assert_eq!(bits(Access::Standard), [Some(0o600), None]);
-        assert_eq!(bits(Access::Private), [Some(0o600); 2]);
-        assert_eq!(bits(Access::Mode(0o640)), [Some(0o640); 2]);
+        let bits = |access: FileAccess| [access.mode_bits(true), access.mode_bits(false)];
+        assert_eq!(bits(FileAccess::Standard), [Some(0o600), None]);
+        assert_eq!(bits(FileAccess::Private), [Some(0o600); 2]);
+        assert_eq!(bits(FileAccess::Mode(0o640)), [Some(0o640); 2]);
     }
 }

@@ -1,9 +1,9 @@
-//! Walks to a directory in which root may write, name by name on open directories, so that nobody
-//! can redirect it.
+//! Opens a path name by name on open directories, so that nobody can redirect a file that root
+//! writes.
 //!
-//! Others could do so by a link, by a directory that they can write, or by a directory of their
-//! own. Beyond another user's directory no link is followed at all, because its owner may have
-//! moved root's own links into it.
+//! Other users could redirect the path by a link, or by a directory that they own or may write.
+//! Below a directory of another user no link is followed at all, because its owner may have moved a
+//! link of root there.
 
 use std::ffi::{OsStr, OsString};
 use std::hash::{BuildHasher, Hasher, RandomState};
@@ -17,74 +17,69 @@ use serde::{Deserialize, Serialize};
 
 use crate::text;
 
-/// Links followed on one path, as in the kernel (path_resolution(7)).
+/// Limit on the links followed on one path; the kernel has the same limit (path_resolution(7)).
 const MAX_LINKS: usize = 40;
 
-/// The sticky bit: names in a directory are their owners' alone (inode(7)).
+/// The sticky bit: only the owner of a file in the directory may rename or remove it (inode(7)).
 const STICKY: u32 = 0o1000;
 
 /// Magic numbers of linux/magic.h.
 const PROC: u64 = 0x9fa0;
 const FUSE: u64 = 0x6573_5546;
 
-/// Opens a directory for lookups only.
 const LOOKUP_FLAGS: OFlags = OFlags::PATH.union(OFlags::NOFOLLOW).union(OFlags::CLOEXEC);
 
-/// Why a path cannot be followed to its end.
 #[derive(Debug, PartialEq, Eq, thiserror::Error)]
 pub enum PathError {
     #[error("{}: {}", display_path(at), errno_message(*error))]
     System { at: PathBuf, error: Errno },
     /// A link that another user created, or that is in a directory of another user.
     #[error(
-        "{} is a link put there by {who} and is not followed; name its target",
+        "{} is a link created by {who} and is not followed; name its target",
         display_path(at)
     )]
     UntrustedLink { at: PathBuf, who: String },
-    /// A kernel link, which leads to an open file instead of a name.
+    /// A link in /proc that leads to an open file instead of a name.
     #[error(
         "{} leads through /proc to an open file; write to standard output instead",
         display_path(at)
     )]
     OpenFile { at: PathBuf },
-    /// A link whose target does not exist.
     #[error(
         "{} leads to {}, which does not exist",
         display_path(at),
         display_path(to)
     )]
     Dangling { at: PathBuf, to: PathBuf },
-    /// A directory in which others can replace files.
     #[error(
         "others can write to {}, which has no sticky bit, so they could replace files in it; name a directory that only \
          you can write",
         display_path(at)
     )]
     WritableByOthers { at: PathBuf },
-    /// The given path is a directory.
     #[error("{} is a directory; name a regular file", display_path(at))]
     Directory { at: PathBuf },
-    /// The given path is empty.
     #[error("no file name given; name a regular file")]
     EmptyPath,
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
-pub enum CreationPolicy {
+pub enum MissingDirectoryPolicy {
     Refused,
-    /// They are created, with this mode less the umask.
+    /// Missing directories are created with this mode less the umask.
     Made(u32),
 }
 
-/// The user who walks: files of that user and of root are trusted.
+/// The user on whose behalf the path is walked; files of that user and of root are trusted.
 #[derive(Clone, Copy, Debug)]
 pub struct Walker {
     pub uid: u32,
-    /// The effective group, which on most systems is the user's own.
+    /// A group whose write access is trusted too, because most users have a group of their own.
+    /// Root trusts no group.
     pub gid: u32,
 }
 
-/// Another user's directory on the path: its owner controls what is at the end.
+/// A directory on the path that belongs to another user, who controls everything below it.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct ForeignOwner {
     pub at: PathBuf,
@@ -93,19 +88,19 @@ pub struct ForeignOwner {
 
 #[derive(Debug)]
 pub struct OpenedDirectory {
-    /// Open for lookups only.
+    /// The directory at the end of the path, open for lookups only.
     pub directory: OwnedFd,
-    /// The first directory of another user on the way; `None` without one.
+    /// The first directory of another user on the path, if any.
     pub foreign_owner: Option<ForeignOwner>,
 }
 
-/// The end of a path to a file: the last directory, the name in it, and the file of that name.
+/// The file at the end of a path: its directory, its name, and its status if it exists.
 #[derive(Debug)]
 pub struct FileTarget {
     pub parent: OpenedDirectory,
-    /// The name in it; never that of a link.
+    /// The name in the directory, after all links are followed.
     pub name: OsString,
-    /// `None` where there is no such file.
+    /// `None` if the file does not exist.
     pub existing: Option<Stat>,
 }
 
@@ -117,10 +112,10 @@ impl Walker {
         }
     }
 
-    pub fn directory(
+    pub fn open_directory(
         self,
         path: &Path,
-        missing: CreationPolicy,
+        missing: MissingDirectoryPolicy,
     ) -> Result<OpenedDirectory, PathError> {
         let mut steps = PathWalk::new(self, path, missing)?;
         while let Some(name) = steps.remaining.pop() {
@@ -130,11 +125,16 @@ impl Walker {
                 NameLookup::Continue => {}
             }
         }
-        steps.finish()
+        steps.into_directory()
     }
 
-    /// A file that exists or may be created; a link is followed to its target.
-    pub fn file(self, path: &Path, missing: CreationPolicy) -> Result<FileTarget, PathError> {
+    /// Opens the directory of a file that exists or may be created; a link is followed to its
+    /// target.
+    pub fn resolve_file(
+        self,
+        path: &Path,
+        missing: MissingDirectoryPolicy,
+    ) -> Result<FileTarget, PathError> {
         let mut steps = PathWalk::new(self, path, missing)?;
         let directory = || PathError::Directory {
             at: path.to_owned(),
@@ -147,7 +147,7 @@ impl Walker {
         }
         while let Some(name) = steps.remaining.pop() {
             let is_last = steps.remaining.is_empty();
-            let there = match steps.lookup(&name)? {
+            let existing = match steps.lookup(&name)? {
                 NameLookup::Continue => continue,
                 NameLookup::Existing(_) if !is_last => {
                     return Err(steps.system_error(&name, Errno::NOTDIR));
@@ -165,9 +165,9 @@ impl Walker {
                 NameLookup::Missing => None,
             };
             return Ok(FileTarget {
-                parent: steps.finish()?,
+                parent: steps.into_directory()?,
                 name,
-                existing: there,
+                existing,
             });
         }
         Err(directory())
@@ -176,40 +176,44 @@ impl Walker {
 
 enum NameLookup {
     Missing,
-    /// Neither a directory nor a link.
     Existing(Stat),
-    /// A directory, which is now the current one, or a link, whose names come next.
+    /// The name was a directory, which is now the current one, or a link, whose target is walked
+    /// next.
     Continue,
 }
 
 struct PathWalk {
     walker: Walker,
-    missing: CreationPolicy,
+    missing: MissingDirectoryPolicy,
     current: OwnedFd,
     at: PathBuf,
     /// Remaining names, the next one last; `/` restarts at the root.
     remaining: Vec<OsString>,
     links: usize,
-    /// Whether the remaining names come from a link in last position.
+    /// Whether the last name of the path was a link.
     last_was_link: bool,
     foreign_owner: Option<ForeignOwner>,
 }
 
 impl PathWalk {
-    fn new(walker: Walker, path: &Path, missing: CreationPolicy) -> Result<Self, PathError> {
+    fn new(
+        walker: Walker,
+        path: &Path,
+        missing: MissingDirectoryPolicy,
+    ) -> Result<Self, PathError> {
         let here = rustix::fs::openat(CWD, ".", LOOKUP_FLAGS | OFlags::DIRECTORY, Mode::empty());
         let here = here.map_err(|error| PathError::System {
             at: path.to_owned(),
             error,
         })?;
-        let left = components(path);
+        let remaining = reversed_components(path);
         let at = PathBuf::new();
         Ok(Self {
             walker,
             missing,
             current: here,
             at,
-            remaining: left,
+            remaining,
             links: 0,
             last_was_link: false,
             foreign_owner: None,
@@ -241,7 +245,7 @@ impl PathWalk {
         };
         let stat = rustix::fs::fstat(&found).map_err(|error| self.system_error(name, error))?;
         match FileType::from_raw_mode(stat.st_mode) {
-            FileType::Symlink => self.follow(name, &found, &stat)?,
+            FileType::Symlink => self.follow_link(name, &found, &stat)?,
             FileType::Directory => {
                 self.current = found;
                 self.at.push(name);
@@ -251,12 +255,12 @@ impl PathWalk {
         Ok(NameLookup::Continue)
     }
 
-    /// The mode for creating a missing directory here; `None` where none may be created. The last
-    /// name is the file's.
+    /// The mode for creating a missing directory here; `None` if no directory must be created. The
+    /// last name of the path is the file, not a directory.
     fn mode_for_missing(&self) -> Option<u32> {
         match (self.missing, self.remaining.len()) {
-            (CreationPolicy::Refused, _) | (_, 0) => None,
-            (CreationPolicy::Made(mode), _) => Some(mode),
+            (MissingDirectoryPolicy::Refused, _) | (_, 0) => None,
+            (MissingDirectoryPolicy::Made(mode), _) => Some(mode),
         }
     }
 
@@ -269,8 +273,8 @@ impl PathWalk {
         rustix::fs::openat(&self.current, name, LOOKUP_FLAGS, Mode::empty()).map_err(failed)
     }
 
-    /// Puts a link's names before the remaining ones, if it may be followed.
-    fn follow(&mut self, name: &OsStr, link: &OwnedFd, stat: &Stat) -> Result<(), PathError> {
+    /// Puts the names of a link's target before the remaining ones, if the link may be followed.
+    fn follow_link(&mut self, name: &OsStr, link: &OwnedFd, stat: &Stat) -> Result<(), PathError> {
         let at = self.at.join(name);
         if fs_magic(&self.current) == Some(PROC) {
             return Err(PathError::OpenFile { at });
@@ -293,11 +297,12 @@ impl PathWalk {
             .map_err(|error| self.system_error(name, error))?;
         let text = PathBuf::from(OsString::from_vec(text.into_bytes()));
         self.last_was_link |= self.remaining.is_empty();
-        self.remaining.extend(components(&text));
+        self.remaining.extend(reversed_components(&text));
         Ok(())
     }
 
-    /// Checks that a name may be looked up here, and records a foreign owner of the directory.
+    /// Checks that a name may be looked up in the current directory, and records an owner other
+    /// than the user or root.
     fn check_directory(&mut self) -> Result<(), PathError> {
         let stat = rustix::fs::fstat(&self.current)
             .map_err(|error| self.system_error(OsStr::new(""), error))?;
@@ -309,7 +314,7 @@ impl PathWalk {
             });
         }
         let who = match fs_magic(&self.current) {
-            // The server reports the owners of all files, and anyone may run one.
+            // A FUSE server reports the owner of every file, and any user may run such a server.
             Some(FUSE) if self.walker.uid == 0 => {
                 Some("the server of a FUSE file system".to_owned())
             }
@@ -336,7 +341,7 @@ impl PathWalk {
         uid == 0 || uid == self.walker.uid
     }
 
-    fn finish(mut self) -> Result<OpenedDirectory, PathError> {
+    fn into_directory(mut self) -> Result<OpenedDirectory, PathError> {
         self.check_directory()?;
         Ok(OpenedDirectory {
             directory: self.current,
@@ -345,15 +350,15 @@ impl PathWalk {
     }
 }
 
-/// The names of a path, the first one last.
-fn components(path: &Path) -> Vec<OsString> {
+/// The names of a path in reverse, so that the next one can be popped.
+fn reversed_components(path: &Path) -> Vec<OsString> {
     let names = path.components().filter(|part| *part != Component::CurDir);
     let mut names: Vec<OsString> = names.map(|part| part.as_os_str().to_owned()).collect();
     names.reverse();
     names
 }
 
-/// The magic number of a directory's file system; `None` if unavailable.
+/// The magic number of the file system that holds a directory.
 fn fs_magic(directory: &OwnedFd) -> Option<u64> {
     let found = rustix::fs::fstatfs(directory).ok()?;
     u64::try_from(found.f_type).ok()
@@ -375,8 +380,7 @@ fn errno_message(errno: Errno) -> String {
 
 #[cfg(test)]
 mod tests {
-    //! Paths as root and as another user, on directories of this test. Tests that need another
-    //! owner need root, and are ignored unless requested.
+    //! Tests that need another owner need root, and are ignored unless requested.
 
     use std::fs::{self, Permissions};
     use std::os::unix::fs::{PermissionsExt as _, chown, lchown, symlink};
@@ -388,12 +392,12 @@ mod tests {
     struct Tree(tempfile::TempDir);
 
     impl Tree {
-        /// A directory that only we can write, with two more beneath it.
+        /// Creates a directory that only this user can write, with two more beneath it.
         fn new() -> Self {
             let tree = Self(tempfile::tempdir().unwrap());
             fs::create_dir_all(tree.at("one/two")).unwrap();
             for name in ["", "one", "one/two"] {
-                tree.mode(name, 0o755);
+                tree.set_mode(name, 0o755);
             }
             tree
         }
@@ -402,7 +406,7 @@ mod tests {
             self.0.path().join(name)
         }
 
-        fn mode(&self, name: &str, mode: u32) {
+        fn set_mode(&self, name: &str, mode: u32) {
             fs::set_permissions(self.at(name), Permissions::from_mode(mode)).unwrap();
         }
 
@@ -411,7 +415,7 @@ mod tests {
         }
 
         fn file(&self, name: &str) -> Result<FileTarget, PathError> {
-            Walker::current_user().file(&self.at(name), CreationPolicy::Refused)
+            Walker::current_user().resolve_file(&self.at(name), MissingDirectoryPolicy::Refused)
         }
     }
 
@@ -446,7 +450,8 @@ mod tests {
             );
         }
         assert!(tree.file("one/two/new").unwrap().existing.is_none());
-        let here = Walker::current_user().file(Path::new("no-such-file"), CreationPolicy::Refused);
+        let here = Walker::current_user()
+            .resolve_file(Path::new("no-such-file"), MissingDirectoryPolicy::Refused);
         assert!(here.is_ok_and(|found| found.existing.is_none()
             && rustix::fs::fstat(&found.parent.directory).unwrap().st_ino
                 == inode(Path::new("."))));
@@ -473,7 +478,7 @@ mod tests {
             assert!(tree.file(name).is_err(), "{name}");
         }
         assert!(matches!(
-            Walker::current_user().file(Path::new(""), CreationPolicy::Refused),
+            Walker::current_user().resolve_file(Path::new(""), MissingDirectoryPolicy::Refused),
             Err(PathError::EmptyPath)
         ));
         assert!(matches!(
@@ -488,7 +493,8 @@ mod tests {
                 ..
             })
         ));
-        let special = Walker::current_user().file(Path::new("/dev/null"), CreationPolicy::Refused);
+        let special = Walker::current_user()
+            .resolve_file(Path::new("/dev/null"), MissingDirectoryPolicy::Refused);
         assert!(special.is_ok_and(|found| FileType::from_raw_mode(
             found.existing.unwrap().st_mode
         ) != FileType::RegularFile));
@@ -504,7 +510,7 @@ mod tests {
                 (0o1777, true),
                 (0o755, true),
             ] {
-                tree.mode(name, mode);
+                tree.set_mode(name, mode);
                 let found = tree.file("one/two/file");
                 assert_eq!(found.is_ok(), fine, "{name} {mode:o} {found:?}");
             }
@@ -515,14 +521,15 @@ mod tests {
     #[test]
     fn a_directory_of_one_s_own_group_is_one_s_own_but_for_root() {
         let tree = Tree::new();
-        tree.mode("one", 0o775);
+        tree.set_mode("one", 0o775);
         let gid = rustix::fs::stat(tree.at("one")).unwrap().st_gid;
         for (uid, gid, fine) in [
             (SOMEBODY, gid, true),
             (SOMEBODY, gid + 1, false),
             (0, gid, false),
         ] {
-            let found = Walker { uid, gid }.file(&tree.at("one/two/file"), CreationPolicy::Refused);
+            let found = Walker { uid, gid }
+                .resolve_file(&tree.at("one/two/file"), MissingDirectoryPolicy::Refused);
             assert_eq!(
                 !matches!(found, Err(PathError::WritableByOthers { .. })),
                 fine,
@@ -534,13 +541,16 @@ mod tests {
     #[test]
     fn directories_are_made_where_that_is_wanted() {
         let tree = Tree::new();
-        let walk =
-            |name: &str, missing| Walker::current_user().file(&tree.at(name), missing).is_ok();
-        assert!(!walk("a/file", CreationPolicy::Refused));
+        let walk = |name: &str, missing| {
+            Walker::current_user()
+                .resolve_file(&tree.at(name), missing)
+                .is_ok()
+        };
+        assert!(!walk("a/file", MissingDirectoryPolicy::Refused));
         assert!(!tree.at("a").exists());
         assert!(
-            walk("a/file", CreationPolicy::Made(0o700))
-                && walk("b/c/d/file", CreationPolicy::Made(0o700))
+            walk("a/file", MissingDirectoryPolicy::Made(0o700))
+                && walk("b/c/d/file", MissingDirectoryPolicy::Made(0o700))
         );
         for made in ["a", "b", "b/c", "b/c/d"] {
             assert_eq!(
@@ -607,7 +617,7 @@ mod tests {
             uid: SOMEBODY,
             gid: SOMEBODY,
         }
-        .file(&tree.at("one/two/file"), CreationPolicy::Refused);
+        .resolve_file(&tree.at("one/two/file"), MissingDirectoryPolicy::Refused);
         assert!(theirs.unwrap().parent.foreign_owner.is_none());
     }
 }

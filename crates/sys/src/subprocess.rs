@@ -1,14 +1,14 @@
-//! A subprocess: our own program again, in a role of its own, which exchanges messages with us.
+//! Starts our own program in another role as a subprocess, and exchanges messages with it.
 //!
-//! A process that touches a file on a dead server can neither be interrupted nor exit, and root
-//! that reads for another user has to give up its rights for good. A subprocess does such work, and
-//! we wait for its messages until a deadline. The role is its only argument, since anyone can read
-//! arguments; all else goes over a socket, its standard output. When the socket closes it cleans
-//! up, so one that writes is not killed.
+//! A process that touches a file on a dead server can neither be interrupted nor exit. Root that
+//! reads for another user has to give up its rights for good. A subprocess does such work, and the
+//! parent waits for messages until a deadline. The role is the only argument, because other users
+//! can read arguments. The rest travels over a socket, the subprocess's standard output. When the
+//! socket closes, a subprocess that writes cleans up, so the parent does not kill that one.
 
 mod bytes {
-    //! Bytes in a message, such as a path that is no text: one character for each, so that most
-    //! take one byte of JSON.
+    //! Bytes in a message, such as a path that is not UTF-8. Each byte becomes one character, so
+    //! most bytes take one byte of JSON.
 
     use std::char::TryFromCharError;
     use std::ffi::OsString;
@@ -17,7 +17,6 @@ mod bytes {
 
     use serde::{Deserialize, Serialize};
 
-    /// Any bytes.
     #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
     #[serde(into = "String", try_from = "String")]
     pub struct Bytes(pub Vec<u8>);
@@ -52,7 +51,7 @@ mod bytes {
     }
 }
 mod channel {
-    //! Messages over a socket: each is its length, and as much JSON.
+    //! Messages over a socket: the length in four bytes, then that many bytes of JSON.
 
     use std::io::{self, Read, Write};
     use std::net::Shutdown;
@@ -63,16 +62,15 @@ mod channel {
     use serde::Serialize;
     use serde::de::DeserializeOwned;
 
-    use crate::bounds::MOUNT_TABLE;
+    use crate::limits::MOUNT_TABLE;
 
-    /// The longest message in bytes: an answer with a mount table, each byte of which takes
-    /// several.
+    /// The longest message, in bytes: an answer with a mount table, whose bytes take up to four
+    /// bytes of JSON each.
     const MAX_MESSAGE_BYTES: usize = 4 * MOUNT_TABLE;
 
-    /// Why there is no message.
     #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
     pub enum RecvError {
-        /// The other side is gone, or sent something invalid.
+        /// The other process has exited, or sent something invalid.
         #[error("the other side is gone")]
         Closed,
         #[error("no message in time")]
@@ -85,10 +83,9 @@ mod channel {
         }
     }
 
-    /// One end of the socket between a subprocess and us.
     pub struct Channel {
         socket: UnixStream,
-        /// Received bytes that are no complete message yet.
+        /// Received bytes that do not form a complete message yet.
         received: Vec<u8>,
     }
 
@@ -106,8 +103,8 @@ mod channel {
             (Self::new(one), Self::new(other))
         }
 
-        /// The end of a subprocess, which is its standard output.
-        pub fn to_parent() -> io::Result<Self> {
+        /// The subprocess's end of the channel: its standard output, which is a socket.
+        pub fn from_stdout() -> io::Result<Self> {
             Ok(Self::new(UnixStream::from(
                 io::stdout().as_fd().try_clone_to_owned()?,
             )))
@@ -117,7 +114,8 @@ mod channel {
             self.socket.shutdown(how)
         }
 
-        /// Exits this process when the other side is gone. For one that receives nothing more.
+        /// Exits this process when the other end closes, for a subprocess that receives nothing
+        /// more.
         pub fn exit_when_closed(&self) -> io::Result<()> {
             let mut socket = self.socket.try_clone()?;
             let wait = move || {
@@ -127,7 +125,8 @@ mod channel {
             std::thread::Builder::new().spawn(wait).map(drop)
         }
 
-        /// Sends a message; an error when the other side is gone or does not take it in time.
+        /// Sends a message; fails if the other process has exited, or does not read before the
+        /// write timeout.
         pub fn send(&mut self, message: &impl Serialize) -> io::Result<()> {
             let text = serde_json::to_vec(message)?;
             let length = u32::try_from(text.len()).map_err(|_| io::ErrorKind::InvalidInput)?;
@@ -135,7 +134,7 @@ mod channel {
                 .write_all(&[&length.to_le_bytes()[..], &text].concat())
         }
 
-        /// The next message; without a timeout it blocks.
+        /// Receives the next message; blocks without a timeout.
         pub fn recv<T: DeserializeOwned>(
             &mut self,
             timeout: Option<Duration>,
@@ -244,9 +243,9 @@ mod channel {
 pub mod credentials {
     //! The step by which a subprocess of root becomes another user for good.
     //!
-    //! It gives up everything before it reads anything: memory, time, session, groups, user,
-    //! capabilities. Setting the user before exec would fail for a program in /root, and would let
-    //! that user trace it.
+    //! The subprocess gives up everything before reading anything: memory, time, session, groups,
+    //! user, capabilities. Setting the user before exec would fail for a program in /root, and
+    //! would let that user trace the subprocess.
 
     use std::fs::File;
     use std::io::Read;
@@ -262,10 +261,11 @@ pub mod credentials {
 
     use crate::text::error_message;
 
-    /// Writable memory in bytes: a file of a MiB and everything derived from it, many times over.
+    /// Limit on writable memory, in bytes: a file of 1 MiB and everything derived from it, with
+    /// ample reserve.
     const MEMORY_BYTES: u64 = 96 << 20;
 
-    /// Processor time in seconds. The asking process limits the waiting.
+    /// Processor time in seconds; the parent limits the waiting time separately.
     const PROCESSOR_SECONDS: u64 = 10;
 
     /// A user and its groups, as a process has them (credentials(7)).
@@ -273,14 +273,13 @@ pub mod credentials {
     pub struct Credentials {
         pub uid: u32,
         pub gid: u32,
-        /// The supplementary ones.
         pub groups: Vec<u32>,
     }
 
     impl Credentials {
-        /// Gives up root for good, in this root directory. A socket is connected first, though
-        /// found with the user's rights. A refusal says why nothing may be read; the subprocess is
-        /// then useless.
+        /// Gives up root for good, after changing to the root directory `root`. The socket is
+        /// connected while still root, but its path is checked with the user's rights. After an
+        /// error the subprocess must not read anything.
         pub fn drop_root(
             &self,
             root: Option<&Path>,
@@ -289,32 +288,34 @@ pub mod credentials {
             if self.uid == 0 {
                 return Err("nothing is read as root for another user".to_owned());
             }
-            // Another root directory has another /proc.
+            // Opened before chroot, because another root directory has another /proc.
             let status = File::open("/proc/self/status").map_err(|e| error_message(&e))?;
-            set_limits().map_err(|e| format!("its resource limits cannot be set: {}", e.desc()))?;
+            set_resource_limits()
+                .map_err(|e| format!("resource limits cannot be set: {}", e.desc()))?;
             if let Some(root) = root {
                 let entered = chroot(root).and_then(|()| chdir("/"));
                 entered
                     .map_err(|e| format!("{} cannot be entered: {}", root.display(), e.desc()))?;
             }
-            let stream = socket.map(|path| self.connect(path)).transpose()?;
-            self.give_up_root()
-                .and_then(|()| self.check_no_root(status))
+            let stream = socket.map(|path| self.connect_as_user(path)).transpose()?;
+            self.drop_user_and_groups()
+                .and_then(|()| self.verify_root_dropped(status))
                 .map_err(|why| format!("{why}, and reads nothing as root"))?;
             Ok(stream)
         }
 
-        /// Connects as root, but with the user's rights on the path to the socket, by setfsuid(2).
-        fn connect(&self, path: &Path) -> Result<UnixStream, String> {
+        /// Connects as root, but resolves the path to the socket with the user's rights, by
+        /// setfsuid(2).
+        fn connect_as_user(&self, path: &Path) -> Result<UnixStream, String> {
             setfsgid(Gid::from_raw(self.gid));
             setfsuid(Uid::from_raw(self.uid));
             UnixStream::connect(path).map_err(|e| error_message(&e))
         }
 
-        /// Gives up groups, user and capabilities, and any way to new ones. It leaves root's
-        /// session first, as whoever takes over this process could type into root's terminal; the
-        /// leader of a process group cannot leave.
-        fn give_up_root(&self) -> Result<(), String> {
+        /// Gives up groups, user, capabilities and the ability to regain any of them. The session
+        /// of root is left first: whoever takes over this process could otherwise type into root's
+        /// terminal. The leader of a process group cannot leave its session.
+        fn drop_user_and_groups(&self) -> Result<(), String> {
             let refused = |what, e: Errno| {
                 format!(
                     "walwise cannot become user {} ({what}: {})",
@@ -333,7 +334,7 @@ pub mod credentials {
 
         /// Verifies that no privilege of root is left: real, effective, saved and file-system ids,
         /// and every capability.
-        fn check_no_root(&self, mut status: File) -> Result<(), String> {
+        fn verify_root_dropped(&self, mut status: File) -> Result<(), String> {
             let mut text = String::new();
             status
                 .read_to_string(&mut text)
@@ -351,14 +352,13 @@ pub mod credentials {
                 return Ok(());
             }
             Err(format!(
-                "walwise became user {} and kept root privileges",
+                "walwise became user {} but kept root privileges",
                 self.uid
             ))
         }
     }
 
-    /// Limits memory and processor time, and disables core dumps.
-    fn set_limits() -> Result<(), Errno> {
+    fn set_resource_limits() -> Result<(), Errno> {
         let limits = [
             (Resource::RLIMIT_DATA, MEMORY_BYTES),
             (Resource::RLIMIT_CPU, PROCESSOR_SECONDS),
@@ -404,31 +404,25 @@ use rustix::process::{Signal, set_parent_process_death_signal};
 use serde::Serialize;
 use serde::de::{DeserializeOwned, IgnoredAny};
 
-/// How long walwise waits for a message of a subprocess that reads.
+/// How long walwise waits for one message of a subprocess that reads.
 pub const RECV_TIMEOUT: Duration = Duration::from_secs(10);
 
-/// Our own program, even if its file was replaced.
+/// Path of our own program; it still works after the file was replaced.
 pub const OWN_PROGRAM: &str = "/proc/self/exe";
 
-/// What a subprocess does.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Role {
-    /// Answers questions about the machine.
     HostReader,
-    /// The same as another user.
+    /// Answers questions about the machine as another user.
     OwnerReader,
-    /// Removes the scratch directory when walwise exits.
     ScratchWatcher,
-    /// Creates the namespaces of a trial.
     TrialNamespaces,
-    /// The first process in them.
+    /// The first process in the namespaces of a trial.
     TrialInit,
-    /// The same two for a trial on a disk, which is cleared when walwise exits.
+    /// Creates the namespaces of a trial on a disk, which is cleared when walwise exits.
     DiskTrialNamespaces,
     DiskTrialInit,
-    /// Writes a document.
     DocumentWriter,
-    /// Reads a file that the user named.
     FileReader,
     /// Writes and reads for a drill.
     Drill,
@@ -448,7 +442,7 @@ impl Role {
         Self::Drill,
     ];
 
-    /// The role of this process by its arguments, the program's name first; `None` if a user
+    /// The role of this process, from its arguments including the program's name; `None` if a user
     /// started it.
     pub fn from_arguments(mut arguments: impl Iterator<Item = OsString>) -> Option<Self> {
         let word = arguments.nth(1)?;
@@ -472,8 +466,8 @@ impl Role {
         }
     }
 
-    /// Whether it has its own process group, which a terminal's signals, such as a hangup, do not
-    /// reach.
+    /// Whether the subprocess gets its own process group, which a terminal's signals, such as a
+    /// hangup, do not reach.
     fn has_own_group(self) -> bool {
         match self {
             Self::HostReader
@@ -481,8 +475,9 @@ impl Role {
             | Self::DiskTrialNamespaces
             | Self::DocumentWriter
             | Self::Drill => true,
-            // The first two leave the session, which a group leader cannot; those inside share the
-            // group of the one between; what reads leaves nothing behind.
+            // Owner reader and scratch watcher leave the session, which a group leader cannot do.
+            // The init processes share the group of the process that creates their namespaces. A
+            // file reader has nothing to clean up.
             Self::OwnerReader
             | Self::ScratchWatcher
             | Self::TrialInit
@@ -491,16 +486,17 @@ impl Role {
         }
     }
 
-    /// Enters the role in this process; returns its end of the channel.
+    /// Sets up this process for the role; returns its end of the channel.
     pub fn enter(self) -> io::Result<Channel> {
         match self {
-            // They clean up after us, whatever signal ended us.
+            // Scratch watcher and document writer clean up after walwise, even if a signal ended
+            // walwise.
             Self::ScratchWatcher | Self::DocumentWriter => SigSet::all().thread_block()?,
-            // The kernel kills them when their parent is gone.
+            // The kernel kills these processes of a trial as soon as their parent exits.
             Self::TrialNamespaces | Self::TrialInit => {
                 set_parent_process_death_signal(Some(Signal::KILL))?;
             }
-            // The end of the channel ends them.
+            // The other subprocesses exit when their channel closes.
             Self::HostReader
             | Self::OwnerReader
             | Self::DiskTrialNamespaces
@@ -508,16 +504,18 @@ impl Role {
             | Self::FileReader
             | Self::Drill => {}
         }
-        Channel::to_parent()
+        Channel::from_stdout()
     }
 
-    /// Runs another subprocess with our own end of the channel, and waits for it.
+    /// Runs another subprocess, which inherits this process's end of the channel, and waits for it.
     pub fn run_nested(self) -> io::Result<ExitStatus> {
-        command(OWN_PROGRAM, self).stdin(Stdio::null()).status()
+        role_command(OWN_PROGRAM, self)
+            .stdin(Stdio::null())
+            .status()
     }
 }
 
-fn command(program: impl AsRef<OsStr>, role: Role) -> Command {
+fn role_command(program: impl AsRef<OsStr>, role: Role) -> Command {
     let mut command = Command::new(program);
     command
         .arg(role.argument())
@@ -526,33 +524,32 @@ fn command(program: impl AsRef<OsStr>, role: Role) -> Command {
     command
 }
 
-/// A running subprocess.
 pub struct Subprocess {
     child: Child,
     pub channel: Channel,
 }
 
 impl Subprocess {
-    /// Starts our own program in a role, with a request.
+    /// Starts our own program in a role, and sends `request`.
     pub fn spawn(role: Role, request: &impl Serialize) -> io::Result<Self> {
-        // It may have to read our standard input.
+        // A file reader may have to read our standard input.
         let stdin = if role == Role::FileReader {
             Stdio::inherit()
         } else {
             Stdio::null()
         };
         let mut child = Self::spawn_program(OWN_PROGRAM, role, stdin)?;
-        // One that has exited by now has sent the reason.
+        // If sending fails, the subprocess has exited and has already sent the reason.
         let _ = child.channel.send(request);
         Ok(child)
     }
 
-    /// Starts this program, ours or one built for tests, in a role.
+    /// Starts `program` in a role; tests pass a program of their own.
     pub fn spawn_program(program: impl AsRef<OsStr>, role: Role, stdin: Stdio) -> io::Result<Self> {
         let (ours, theirs) = UnixStream::pair()?;
-        // One that does not read must not block us.
+        // A subprocess that does not read must not block us.
         ours.set_write_timeout(Some(RECV_TIMEOUT))?;
-        let mut command = command(program, role);
+        let mut command = role_command(program, role);
         if role.has_own_group() {
             command.process_group(0);
         }
@@ -566,19 +563,19 @@ impl Subprocess {
         })
     }
 
-    /// Whether it has exited, though others may still hold its end of the channel.
+    /// Whether the subprocess has exited; other processes may still hold its end of the channel.
     pub fn has_exited(&mut self) -> bool {
         matches!(self.child.try_wait(), Ok(Some(_)))
     }
 
-    /// Waits for one that has reported its completion.
+    /// Waits for the exit of a subprocess that has reported completion.
     pub fn wait(mut self) {
         let _ = self.channel.shutdown(Shutdown::Both);
         let _ = self.child.wait();
     }
 
-    /// Closes our side and handles what it still sends until it exits, at most this long per
-    /// message.
+    /// Closes our side and passes the remaining messages to `heard` until the subprocess exits, at
+    /// most `timeout` per message.
     pub fn drain<T: DeserializeOwned>(mut self, timeout: Duration, mut heard: impl FnMut(T)) {
         let _ = self.channel.shutdown(Shutdown::Write);
         while let Ok(message) = self.channel.recv(Some(timeout)) {
@@ -587,26 +584,26 @@ impl Subprocess {
         self.kill();
     }
 
-    /// Kills it, and waits for all others that hold its end of the channel.
+    /// Kills the subprocess, and waits for all others that hold its end of the channel.
     pub fn kill_and_drain(mut self, timeout: Duration) {
         let _ = self.child.kill();
         self.drain(timeout, |_: IgnoredAny| ());
     }
 
-    /// Kills one that may be stuck, without waiting: the kill takes effect when the kernel releases
-    /// it.
+    /// Kills a subprocess that may be stuck, without waiting: the kill takes effect when the kernel
+    /// releases the process.
     pub fn kill(self) {
         kill_child(self.child, false);
     }
 
-    /// Kills one that is idle; [`reap`] waits for it.
-    pub fn retire(self) {
+    /// Kills an idle subprocess; [`reap_idle_children`] waits for its exit.
+    pub fn kill_idle(self) {
         kill_child(self.child, true);
     }
 }
 
-/// Killed children, and whether each was idle. Those exit while the output is written, which takes
-/// about as long.
+/// Killed children, each with a flag that is true for an idle child. Idle children exit while the
+/// output is written, which takes about as long.
 static KILLED: Mutex<Vec<(Child, bool)>> = Mutex::new(Vec::new());
 
 fn killed_children() -> MutexGuard<'static, Vec<(Child, bool)>> {
@@ -620,8 +617,8 @@ fn kill_child(mut child: Child, is_idle: bool) {
     killed.retain_mut(|(child, _)| matches!(child.try_wait(), Ok(None)));
 }
 
-/// Waits for children killed while idle, as `main` does last; this cannot block.
-pub fn reap() {
+/// Waits for children killed while idle, as `main` does last; the wait cannot block.
+pub fn reap_idle_children() {
     for (mut child, _) in std::mem::take(&mut *killed_children())
         .into_iter()
         .filter(|(_, is_idle)| *is_idle)
@@ -661,7 +658,7 @@ mod tests {
             child.channel.recv::<()>(Some(RECV_TIMEOUT)),
             Err(RecvError::Closed)
         );
-        child.retire();
-        reap();
+        child.kill_idle();
+        reap_idle_children();
     }
 }

@@ -1,6 +1,6 @@
 //! Waits of tests for children, pipes, terminals and threads, each with a deadline. A test that
-//! misses it kills the child and fails with the name of what it waited for.
-//! `tests/source/deadlines.rs` forbids every other wait.
+//! misses a deadline kills the child and fails with the name of the missing event.
+//! `tests/source/deadlines.rs` forbids every other kind of wait in tests.
 
 use std::fmt::Write as _;
 use std::io::{ErrorKind, Read, Write};
@@ -14,18 +14,18 @@ use nix::poll::{PollFd, PollFlags, PollTimeout, poll};
 use nix::sys::signal::{Signal, kill};
 use nix::unistd::Pid;
 
-/// Above the longest run of any command in a test, even on a busy machine.
+/// Longer than any command in a test runs, even on a busy machine.
 pub const DEADLINE: Duration = Duration::from_secs(300);
 
-/// The deadline for everything else: conditions, threads, alarms.
+/// For conditions, threads and alarms, which take less time than commands.
 const SHORT_DEADLINE: Duration = Duration::from_secs(90);
 
-/// Waits until `holds` is true; panics with `what` after [`PATIENCE`].
+/// Waits until `holds` is true; panics with `what` after [`SHORT_DEADLINE`].
 pub fn wait_for(what: &str, holds: impl FnMut() -> bool) {
     assert!(holds_in_time(holds), "{what}");
 }
 
-/// Waits until `holds` is true; false after [`PATIENCE`].
+/// Waits until `holds` is true; returns false after [`SHORT_DEADLINE`].
 pub fn holds_in_time(holds: impl FnMut() -> bool) -> bool {
     holds_before(Instant::now() + SHORT_DEADLINE, holds)
 }
@@ -41,7 +41,6 @@ fn holds_before(deadline: Instant, mut holds: impl FnMut() -> bool) -> bool {
     true
 }
 
-/// Runs of a command with a deadline.
 pub trait CommandInTime {
     /// Runs the command with empty input and returns its output.
     fn output_in_time(&mut self) -> Output;
@@ -68,7 +67,6 @@ impl CommandInTime for Command {
     }
 }
 
-/// Waits for a running child with a deadline.
 pub trait ChildInTime {
     fn wait_in_time(&mut self) -> ExitStatus;
 
@@ -77,7 +75,8 @@ pub trait ChildInTime {
     /// Closes standard input and collects both outputs until the child exits.
     fn output_in_time(self) -> Output;
 
-    /// The same after `input` was written to standard input.
+    /// Writes `input` to standard input, closes it, and collects both outputs until the child
+    /// exits.
     fn output_for_input(self, input: &[u8]) -> Output;
 }
 
@@ -87,7 +86,7 @@ impl ChildInTime for Child {
     }
 
     fn kill_in_time(&mut self) {
-        // It may have ended by itself.
+        // The child may have ended already, so a failed kill is not an error.
         let _ = self.kill();
         let is_over = holds_in_time(|| !matches!(self.try_wait(), Ok(None)));
         assert!(
@@ -125,7 +124,7 @@ impl ChildInTime for Child {
     fn output_for_input(mut self, input: &[u8]) -> Output {
         let mut stdin = self.stdin.take().unwrap();
         let input = input.to_vec();
-        // The writer ends at the latest with the child, so joining it cannot hang.
+        // Once the child ends, the write fails, so joining the writer cannot hang.
         let feeder = thread::spawn(move || stdin.write_all(&input));
         let output = self.output_in_time();
         let _ = feeder.join_in_time();
@@ -145,7 +144,6 @@ fn exit_status(child: &mut Child, deadline: Instant) -> ExitStatus {
     status.unwrap()
 }
 
-/// Appends the bytes available now; sets the pipe to `None` at its end.
 fn read_available(pipe: &mut Option<impl Read + AsFd>, to: &mut Vec<u8>) {
     let mut piece = [0; 1 << 14];
     let Some(open) = pipe.as_mut() else { return };
@@ -160,7 +158,6 @@ fn read_available(pipe: &mut Option<impl Read + AsFd>, to: &mut Vec<u8>) {
     }
 }
 
-/// Whether one of these becomes readable, or is closed, before the deadline.
 fn is_readable(open: &[BorrowedFd<'_>], deadline: Instant) -> bool {
     let mut asked: Vec<PollFd<'_>> = open
         .iter()
@@ -194,14 +191,14 @@ fn command_line(process: u32) -> String {
     name + "(process " + &process.to_string() + ")"
 }
 
-/// Waits for data and reads once; 0 at the end of the source.
+/// Waits for data and reads once; returns 0 at the end of the source.
 pub fn read_in_time(what: &str, source: &mut (impl Read + AsFd), bytes: &mut [u8]) -> usize {
     let is_there = is_readable(&[source.as_fd()], Instant::now() + DEADLINE);
     assert!(is_there, "never within {} s: {what}", DEADLINE.as_secs());
     source.read(bytes).unwrap()
 }
 
-/// The lines that a child writes, each waited for with a deadline.
+/// Iterator over the lines that a child prints; each line has a deadline.
 pub struct ChildLines {
     process: u32,
     source: Option<ChildStdout>,
@@ -209,7 +206,7 @@ pub struct ChildLines {
 }
 
 impl ChildLines {
-    /// Lines of a child whose standard output is piped.
+    /// The standard output of `child` must be piped.
     pub fn from_child(child: &mut Child) -> Self {
         Self {
             process: child.id(),
@@ -242,7 +239,6 @@ impl Iterator for ChildLines {
     }
 }
 
-/// A join with a deadline.
 pub trait ThreadInTime {
     type Value;
 
@@ -267,11 +263,11 @@ impl<T> ThreadInTime for ScopedJoinHandle<'_, T> {
     }
 }
 
-/// Runs a function at the deadline, unless dropped earlier.
+/// Runs a function at the deadline, unless the alarm is dropped earlier.
 pub struct Alarm(#[expect(dead_code, reason = "its end is the message")] Sender<()>);
 
 impl Alarm {
-    /// Starts the alarm: `ring` runs after [`PATIENCE`].
+    /// Starts the alarm: `ring` runs after [`SHORT_DEADLINE`].
     pub fn new(ring: impl FnOnce() + Send + 'static) -> Self {
         let (alarm, dropped) = channel();
         thread::spawn(move || {

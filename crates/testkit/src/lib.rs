@@ -1,4 +1,4 @@
-//! Helpers shared by the tests of every crate: waits with deadlines. Nothing here is shipped.
+//! Helpers shared by the tests of every crate. Nothing here is shipped.
 
 #![allow(
     clippy::unwrap_used,

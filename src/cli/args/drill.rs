@@ -1,10 +1,10 @@
-//! The arguments of `walwise drill`.
+//! Arguments of `walwise drill` and of its steps. Doc comments become help texts.
 
 use std::path::PathBuf;
 
 use clap::{Args, Subcommand, ValueEnum};
 
-use crate::cli::examples::help;
+use crate::cli::examples::examples_help;
 
 #[derive(Args, Debug)]
 #[command(args_conflicts_with_subcommands = true)]
@@ -19,18 +19,19 @@ pub struct Drill {
 /// The steps of a drill that walwise runs.
 #[derive(Debug, Subcommand)]
 pub enum DrillStep {
-    /// Write commits into DIR/walwise-drill until power is cut or you stop it. Each number is
-    /// printed once durable; save the output on another host.
-    #[command(after_help = help("drill write"))]
+    /// Write commits into DIR/walwise-drill until the power is cut or you stop the command. The
+    /// number of each commit is printed once the commit is durable; save the output on another
+    /// host.
+    #[command(after_help = examples_help("drill write"))]
     Write(DrillWrite),
     /// Print which commits survived.
-    #[command(after_help = help("drill read"))]
+    #[command(after_help = examples_help("drill read"))]
     Read {
         /// The directory that was written to.
         directory: PathBuf,
     },
     /// Show lost commits; exit code 3 if there are any.
-    #[command(after_help = help("drill check"))]
+    #[command(after_help = examples_help("drill check"))]
     Check {
         /// Output of `drill write`.
         acknowledged: PathBuf,

@@ -1,17 +1,17 @@
-//! The arguments of `walwise trial`.
+//! Arguments of `walwise trial`. Doc comments become help texts.
 
 use std::path::PathBuf;
 
 use clap::{Args, ValueEnum};
 
-use crate::cli::args::{OutputArgs, seconds};
-use crate::trial::{Candidate, Preset};
+use crate::cli::args::{OutputArgs, parse_seconds};
+use crate::trial::{Candidate, LoadPreset};
 
 #[derive(Args, Debug)]
 pub struct Trial {
     /// Directory for a loop file on the disk to test, or a spare disk or partition.
     pub target: PathBuf,
-    /// Serial number or WWN of the spare disk to erase; without it, a terminal asks.
+    /// Serial number or WWN of the spare disk to erase; if omitted, asked for on the terminal.
     #[arg(long, value_name = "SERIAL")]
     pub erase: Option<String>,
     /// Clear what an interrupted trial left on the disk, without measuring.
@@ -21,7 +21,7 @@ pub struct Trial {
     #[arg(long, value_name = "LIST", value_enum, value_delimiter = ',')]
     pub candidates: Vec<TrialCandidate>,
     /// Time limit, such as 90s, 20m or 2h.
-    #[arg(long, value_name = "TIME", default_value = "20m", value_parser = budget)]
+    #[arg(long, value_name = "TIME", default_value = "20m", value_parser = parse_budget)]
     pub budget: f64,
     /// Numbers of clients that commit at once, comma-separated.
     #[arg(long, value_name = "LIST", value_delimiter = ',', default_values_t = [1, 8, 32], value_parser = clap::value_parser!(u32).range(1..=256))]
@@ -52,16 +52,16 @@ pub struct Trial {
 /// Size, write limit and durations of a trial.
 #[derive(Args, Debug)]
 pub struct TrialLimits {
-    /// Size in MiB of the loop file, or of the part at the beginning of the disk.
+    /// Size in MiB of the loop file, or of the area used at the beginning of the disk.
     #[arg(long, value_name = "MIB", default_value_t = 2048, value_parser = clap::value_parser!(u64).range(320..=65_536))]
     pub size: u64,
     /// Write limit in GiB; the trial stops before exceeding it.
     #[arg(long, value_name = "GIB", default_value_t = 64, value_parser = clap::value_parser!(u64).range(1..=10_000))]
     pub writes: u64,
     /// Seconds per load in each block.
-    #[arg(long, value_name = "N", default_value_t = 0.5, value_parser = seconds)]
+    #[arg(long, value_name = "N", default_value_t = 0.5, value_parser = parse_seconds)]
     pub seconds: f64,
-    /// Seed of the random order, to repeat it.
+    /// Seed of the random order, to repeat the order of an earlier trial.
     #[arg(long, value_name = "N")]
     pub seed: Option<u64>,
 }
@@ -108,11 +108,11 @@ pub enum TrialPreset {
 }
 
 impl TrialPreset {
-    pub fn preset(self) -> Preset {
+    pub fn preset(self) -> LoadPreset {
         match self {
-            Self::Commits => Preset::Commits,
-            Self::Methods => Preset::Methods,
-            Self::FsMark => Preset::FsMark,
+            Self::Commits => LoadPreset::Commits,
+            Self::Methods => LoadPreset::Methods,
+            Self::FsMark => LoadPreset::FsMark,
         }
     }
 }
@@ -130,8 +130,8 @@ pub enum TrialFormat {
     Json,
 }
 
-/// Parses a time with its unit into seconds.
-fn budget(text: &str) -> Result<f64, String> {
+/// Parses a time such as `90s`, `20m` or `2h` into seconds.
+fn parse_budget(text: &str) -> Result<f64, String> {
     let units = [("s", 1.0), ("m", 60.0), ("h", 3600.0)];
     let found = units.into_iter().find_map(|(unit, each)| {
         let number = text.strip_suffix(unit)?.trim().parse::<f64>().ok()?;
@@ -146,14 +146,14 @@ fn budget(text: &str) -> Result<f64, String> {
 
 #[cfg(test)]
 mod tests {
-    use super::budget;
+    use super::parse_budget;
 
     #[test]
     fn a_budget_has_a_unit() {
-        assert_eq!(budget("90s"), Ok(90.0));
-        assert_eq!(budget("1.5h"), Ok(5400.0));
+        assert_eq!(parse_budget("90s"), Ok(90.0));
+        assert_eq!(parse_budget("1.5h"), Ok(5400.0));
         for wrong in ["20", "", "m", "0s", "25h", "-1m", "nans"] {
-            assert!(budget(wrong).is_err(), "{wrong}");
+            assert!(parse_budget(wrong).is_err(), "{wrong}");
         }
     }
 }

@@ -1,4 +1,4 @@
-//! Which objects a user may name, and the limits on pipes and directories.
+//! Kinds of files that a user may name, and the limits on pipes and directories.
 
 use std::io::Write;
 use std::os::unix::net::UnixListener;
@@ -109,8 +109,8 @@ fn a_list_that_would_be_a_part_is_an_error() {
     let directory = tempfile::tempdir().unwrap();
     fs::write(directory.path().join("a"), "").unwrap();
     assert_eq!(
-        entries(directory.path()).unwrap(),
+        directory_entries(directory.path()).unwrap(),
         [directory.path().join("a")]
     );
-    assert!(entries(&directory.path().join("none")).is_err());
+    assert!(directory_entries(&directory.path().join("none")).is_err());
 }

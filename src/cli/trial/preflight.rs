@@ -1,23 +1,24 @@
-//! Before a trial: its plan and costs, the checks, and the confirmation.
+//! Prepares a trial: its plan and costs, the checks, and the confirmation.
 
 pub(super) mod disk {
-    //! Before a trial on a spare disk: is it free, and does the user confirm with its serial
-    //! number?
+    //! Prepares a trial on a spare disk: checks that the disk is free, and asks the user to confirm
+    //! its serial number.
 
     use std::io::IsTerminal as _;
     use std::path::Path;
 
-    use super::{TrialPlan, check_no_server, plan_at, read_answer, refuse};
+    use super::{TrialPlan, plan_at, read_answer, refuse, refuse_server_on_disk};
     use crate::cli::args::{HostArgs, Trial};
     use crate::cli::{CliError, host, out};
-    use crate::escape::Command;
+    use crate::escape::ShellCommand;
     use crate::facts::catalog::device;
     use crate::facts::{FactSet, Scope, Subject};
     use crate::rules::RuleSet;
-    use crate::runner::{self, EraseTarget, SpareDisk, TrialPlace};
     use crate::text;
+    use crate::trial_runner::{self, EraseTarget, InspectedDisk, TrialPlace};
 
-    /// Signatures of file systems that a trial creates; any other is not from an earlier trial.
+    /// Signatures of file systems that a trial creates; any other signature is not from an earlier
+    /// trial.
     const OWN_SIGNATURES: [&str; 8] = [
         "walwise trial",
         "ext2",
@@ -29,9 +30,9 @@ pub(super) mod disk {
         "btrfs",
     ];
 
-    /// Plans a trial on a disk; the error is the refusal. Nothing is written.
-    pub(super) fn plan(args: &Trial, path: &Path) -> Result<TrialPlan, CliError> {
-        let spare = spare_disk(args, path)?;
+    /// Plans a trial on a disk; the error is the reason for a refusal. Nothing is written.
+    pub(super) fn plan_on_disk(args: &Trial, path: &Path) -> Result<TrialPlan, CliError> {
+        let spare = inspect_spare_disk(args, path)?;
         let node = spare.target.node.clone();
         if args.yes {
             return refuse(format!(
@@ -39,26 +40,29 @@ pub(super) mod disk {
                 id_prompt(&spare.target)
             ));
         }
-        check_id(&spare.target, args.erase.as_deref())?;
+        check_erase_id(&spare.target, args.erase.as_deref())?;
         if spare.leftover_mark.is_some() {
             return refuse(leftover_refusal(&spare));
         }
-        let (facts, target, disk) = disk_facts(&spare)?;
-        if let Some(why) = runner::refusal_by_facts(&facts, &disk) {
+        let (facts, target, disk) = collect_disk_facts(&spare)?;
+        if let Some(why) = trial_runner::erase_refusal_by_facts(&facts, &disk) {
             return refuse(format!("{node} {why}; nothing was written"));
         }
-        if let Some(why) = spare.refusal(args.extent.size << 20) {
+        if let Some(why) = spare.erase_refusal(args.extent.size << 20) {
             return refuse(format!("{why}; nothing was written"));
         }
         if !args.force {
-            check_no_server(&facts, &target)?;
+            refuse_server_on_disk(&facts, &target)?;
         }
         let may_ask = args.erase.is_some() || std::io::stdin().is_terminal();
         if !may_ask {
-            return refuse(refusal_without_name(&spare.target, args.extent.size << 20));
+            return refuse(refusal_without_terminal(
+                &spare.target,
+                args.extent.size << 20,
+            ));
         }
-        // Closes the disk: the next check must not find it open.
-        let SpareDisk { target: order, .. } = spare;
+        // Closes the disk, which the next check must not find open.
+        let InspectedDisk { target: order, .. } = spare;
         plan_at(
             args,
             &facts,
@@ -68,10 +72,12 @@ pub(super) mod disk {
         )
     }
 
-    /// What an earlier trial left on a disk, if it may be cleared and the user confirms.
-    pub(in crate::cli::trial) fn order_to_clear(args: &Trial) -> Result<EraseTarget, CliError> {
+    /// The disk to clear after an earlier trial, if clearing is safe and the user confirms.
+    pub(in crate::cli::trial) fn confirm_clear_target(
+        args: &Trial,
+    ) -> Result<EraseTarget, CliError> {
         let path = host::absolute_path(Some(&args.target))?.unwrap_or_else(|| args.target.clone());
-        let spare = spare_disk(args, &path)?;
+        let spare = inspect_spare_disk(args, &path)?;
         let node = spare.target.node.clone();
         let Some(mark) = &spare.leftover_mark else {
             return refuse(format!("there is no trial data on {node}"));
@@ -80,7 +86,7 @@ pub(super) mod disk {
             return refuse(format!("{node} is not cleared: {why}"));
         }
         let bytes = mark.bytes;
-        let (facts, _, disk) = disk_facts(&spare)?;
+        let (facts, _, disk) = collect_disk_facts(&spare)?;
         let others = facts.value(&disk, &device::SIGNATURES).map(|found| {
             found
                 .into_iter()
@@ -89,40 +95,46 @@ pub(super) mod disk {
         });
         let why = match others {
             None => Some("could not be read, so it may hold other data".to_owned()),
-            Some(others) if others.is_empty() => runner::use_refusal_by_facts(&facts, &disk),
-            Some(others) => Some(format!("holds {}, which no trial makes", others.join(", "))),
+            Some(others) if others.is_empty() => {
+                trial_runner::clear_refusal_by_facts(&facts, &disk)
+            }
+            Some(others) => Some(format!(
+                "holds {}, which a trial never creates",
+                others.join(", ")
+            )),
         };
         if let Some(why) = why {
             return refuse(format!("{node} {why}; nothing was written"));
         }
-        if let Some(why) = spare.refusal(bytes) {
+        if let Some(why) = spare.erase_refusal(bytes) {
             return refuse(format!("{why}; nothing was written"));
         }
-        check_id(&spare.target, args.erase.as_deref())?;
-        let SpareDisk { target: order, .. } = spare;
+        check_erase_id(&spare.target, args.erase.as_deref())?;
+        let InspectedDisk { target: order, .. } = spare;
         confirm_erase(&order, args.erase.as_deref(), bytes)?;
         Ok(order)
     }
 
-    fn spare_disk(args: &Trial, path: &Path) -> Result<SpareDisk, CliError> {
+    fn inspect_spare_disk(args: &Trial, path: &Path) -> Result<InspectedDisk, CliError> {
         if !rustix::process::geteuid().is_root() {
             return refuse("only root can erase a disk: run walwise as root".to_owned());
         }
         let Some(node) = path.to_str() else {
             return refuse(format!("{} is not a device", super::display_path(path)));
         };
-        // A file system elsewhere may hang.
+        // Outside /dev, a file system may hang.
         if args.clear && (!node.starts_with("/dev/") || path.is_dir()) {
             return refuse(format!(
                 "--clear needs a disk; {} is not one",
                 super::display_path(path)
             ));
         }
-        SpareDisk::inspect(node).map_err(|why| CliError::Usage(text::display_safe(why.as_bytes())))
+        InspectedDisk::inspect(node)
+            .map_err(|why| CliError::Usage(text::display_safe(why.as_bytes())))
     }
 
     /// The facts of a disk, with the target and the disk among their subjects.
-    fn disk_facts(spare: &SpareDisk) -> Result<(FactSet, Subject, Subject), CliError> {
+    fn collect_disk_facts(spare: &InspectedDisk) -> Result<(FactSet, Subject, Subject), CliError> {
         let EraseTarget { node, number, .. } = &spare.target;
         let session = host::open_session(
             &HostArgs::default(),
@@ -130,10 +142,10 @@ pub(super) mod disk {
             RuleSet::default(),
         )?;
         let facts = session.facts;
-        let target = facts.subjects(Scope::Target).next().cloned();
+        let target = facts.subjects_of_scope(Scope::Target).next().cloned();
         let disk = target
             .as_ref()
-            .and_then(|target| facts.resolve(target, Scope::Device));
+            .and_then(|target| facts.subject_in_scope(target, Scope::Device));
         let (Some(target), Some(disk)) = (target, disk) else {
             return refuse(format!("{node} is not a known device"));
         };
@@ -150,13 +162,12 @@ pub(super) mod disk {
         Ok((facts, target, disk))
     }
 
-    /// `its serial number S123`.
+    /// Text such as `its serial number S123`.
     fn id_prompt(order: &EraseTarget) -> String {
         format!("its {} {}", order.known_by.label(), order.known_by.as_str())
     }
 
-    /// Refuses an id that is not the disk's.
-    fn check_id(order: &EraseTarget, erase: Option<&str>) -> Result<(), CliError> {
+    fn check_erase_id(order: &EraseTarget, erase: Option<&str>) -> Result<(), CliError> {
         match erase {
             Some(word) if !order.known_by.matches(word) => refuse(format!(
                 "{} is not the {} of {}; nothing was written",
@@ -168,33 +179,36 @@ pub(super) mod disk {
         }
     }
 
-    /// The refusal without a terminal to type the id on.
-    fn refusal_without_name(order: &EraseTarget, bytes: u64) -> String {
-        let again = repeat_command(order, "").map_or_else(String::new, |line| format!(": {line}"));
+    /// The refusal if there is no terminal on which to type the id.
+    fn refusal_without_terminal(order: &EraseTarget, bytes: u64) -> String {
+        let again =
+            trial_erase_command(order, "").map_or_else(String::new, |line| format!(": {line}"));
         format!(
             "nothing was written: the trial would erase the first {} and the last MiB of {}; to confirm, pass --erase with \
          {}{again}",
-            text::bytes(bytes),
+            text::format_bytes(bytes),
             order.node,
             id_prompt(order)
         )
     }
 
-    /// `walwise trial /dev/sdb --erase S123` and more.
-    fn repeat_command(order: &EraseTarget, more: &'static str) -> Option<Command> {
-        let line = Command::new("walwise trial ")
-            .value(&order.node)?
-            .literal(" --erase ");
-        Some(line.value(order.known_by.as_str())?.literal(more))
+    /// The command `walwise trial /dev/sdb --erase S123`, followed by `more`.
+    fn trial_erase_command(order: &EraseTarget, more: &'static str) -> Option<ShellCommand> {
+        let line = ShellCommand::new("walwise trial ")
+            .append_value(&order.node)?
+            .append_literal(" --erase ");
+        Some(
+            line.append_value(order.known_by.as_str())?
+                .append_literal(more),
+        )
     }
 
-    /// The command that clears what a trial left on a disk.
     pub(in crate::cli::trial) fn clear_command(order: &EraseTarget) -> String {
-        Command::or_placeholder(repeat_command(order, " --clear"))
+        ShellCommand::or_placeholder(trial_erase_command(order, " --clear"))
     }
 
-    /// Names what an earlier trial left, and the command that clears it.
-    fn leftover_refusal(spare: &SpareDisk) -> String {
+    /// States that an earlier trial left its mark, and the command that clears the disk.
+    fn leftover_refusal(spare: &InspectedDisk) -> String {
         let node = &spare.target.node;
         match spare.clear_refusal {
             Some(why) => {
@@ -207,7 +221,7 @@ pub(super) mod disk {
         }
     }
 
-    /// Asks for the id of the disk; an error if the user does not confirm.
+    /// Asks for the id of the disk; fails if the user does not confirm.
     pub(super) fn confirm_erase(
         order: &EraseTarget,
         erase: Option<&str>,
@@ -218,13 +232,13 @@ pub(super) mod disk {
             None if std::io::stdin().is_terminal() => {
                 out::print_notice(&format!(
                     "the trial erases the first {} and the last MiB of {}; type {} to start",
-                    text::bytes(bytes),
+                    text::format_bytes(bytes),
                     order.node,
                     id_prompt(order)
                 ));
                 read_answer().is_some_and(|answer| order.known_by.matches(&answer))
             }
-            None => return refuse(refusal_without_name(order, bytes)),
+            None => return refuse(refusal_without_terminal(order, bytes)),
         };
         if agrees {
             Ok(())
@@ -241,40 +255,40 @@ use super::{display_path, refuse};
 use crate::cli::args::{HostArgs, Trial, TrialCandidate};
 use crate::cli::{CliError, host, out};
 use crate::drill::StackFingerprint;
-use crate::escape::Command;
+use crate::escape::ShellCommand;
 use crate::facts::catalog::mount::{self, MountClass};
 use crate::facts::catalog::target::{self, TargetKind};
 use crate::facts::{FactSet, Scope, Subject};
 use crate::probes::wear;
 use crate::rules::RuleSet;
-use crate::runner::{self, TrialJob, TrialPlace};
 use crate::safe_path::random_u64;
 use crate::session::now;
 use crate::text;
 use crate::trial::{
     Candidate, Ending, ExtentKind, FORMAT_VERSION, INTERIM_BLOCKS, TrialLoad, TrialRecord,
 };
+use crate::trial_runner::{self, TrialJob, TrialPlace};
 
 pub(super) struct TrialPlan {
-    /// Sent to the measuring process.
+    /// The job that is sent to the measuring process.
     pub(super) job: TrialJob,
-    /// The candidates, the reference first.
+    /// The first candidate is the reference.
     pub(super) candidates: Vec<Candidate>,
-    /// The record, without candidates and blocks.
+    /// The record before the trial: candidates and blocks are still empty.
     pub(super) record: TrialRecord,
     /// Capacity of the smallest flash disk below the target, in bytes.
     smallest_disk_bytes: Option<u64>,
 }
 
-/// Plans a trial; the error is the refusal. Nothing is written.
-pub(super) fn plan(args: &Trial) -> Result<TrialPlan, CliError> {
+/// Plans a trial; the error is the reason for a refusal. Nothing is written.
+pub(super) fn plan_trial(args: &Trial) -> Result<TrialPlan, CliError> {
     let target = host::absolute_path(Some(&args.target))?.unwrap_or_else(|| args.target.clone());
     if !rustix::process::geteuid().is_root() {
         return refuse("a trial creates and mounts file systems: run it as root".to_owned());
     }
     // Only below /dev: calling stat on another file system may hang.
     if target.starts_with("/dev") && !target.is_dir() {
-        disk::plan(args, &target)
+        disk::plan_on_disk(args, &target)
     } else {
         plan_directory(args, &target)
     }
@@ -289,37 +303,36 @@ fn plan_directory(args: &Trial, directory: &Path) -> Result<TrialPlan, CliError>
     }
     let session = host::open_session(&HostArgs::default(), Some(directory), RuleSet::default())?;
     let facts = &session.facts;
-    let Some(target) = facts.subjects(Scope::Target).next().cloned() else {
+    let Some(target) = facts.subjects_of_scope(Scope::Target).next().cloned() else {
         return refuse(format!(
             "the file system of {} is unknown",
             display_path(directory)
         ));
     };
     check_local_disk(facts, &target)?;
-    // Opened only after this check: an unknown file system may hang.
-    let place = runner::LoopPlace::open(directory).map_err(CliError::Usage)?;
+    // The place is opened only after the check, because an unknown file system may hang.
+    let place = trial_runner::LoopPlace::open(directory).map_err(CliError::Usage)?;
     if !args.force {
-        check_no_server(facts, &target)?;
+        refuse_server_on_disk(facts, &target)?;
     }
     let bytes = args.extent.size << 20;
-    if !place.free_space.fits(bytes) {
+    if !place.free_space.leaves_enough_space(bytes) {
         return refuse(format!(
             "{} has {} free: the trial needs {} and leaves 20 % of the file system free, at least 5 GiB; \
              choose a smaller --size or another directory",
             display_path(directory),
-            text::bytes(place.free_space.free),
-            text::bytes(bytes + runner::TAIL_BYTES)
+            text::format_bytes(place.free_space.free),
+            text::format_bytes(bytes + trial_runner::TAIL_BYTES)
         ));
     }
     let filesystem = facts
-        .resolve(&target, Scope::Mount)
+        .subject_in_scope(&target, Scope::Mount)
         .and_then(|on| facts.value(&on, &mount::FSTYPE));
     let filesystem = filesystem.unwrap_or_else(|| "an unknown file system".to_owned());
     let place = TrialPlace::Directory(directory.into());
     plan_at(args, facts, &target, place, filesystem)
 }
 
-/// The plan of a trial at a checked place.
 fn plan_at(
     args: &Trial,
     facts: &FactSet,
@@ -332,9 +345,9 @@ fn plan_at(
         TrialPlace::Directory(directory) => (ExtentKind::Loop, text::display_safe(&directory.0)),
         TrialPlace::Disk(disk) => (ExtentKind::Disk, disk.node.clone()),
     };
-    let candidates = candidates(&args.candidates)?;
+    let candidates = select_candidates(&args.candidates)?;
     let leaves: Vec<String> = facts
-        .disks(target)
+        .distinct_bottom_disks(target)
         .iter()
         .map(|disk| disk.name().to_owned())
         .collect();
@@ -389,7 +402,7 @@ fn check_local_disk(facts: &FactSet, target: &Subject) -> Result<(), CliError> {
     {
         return Ok(());
     }
-    let mount = facts.resolve(target, Scope::Mount);
+    let mount = facts.subject_in_scope(target, Scope::Mount);
     let why = match mount.and_then(|mount| facts.value(&mount, &mount::CLASS)) {
         Some(MountClass::Block) => return Ok(()),
         Some(MountClass::Memory) => "is in memory, without a disk to test",
@@ -397,7 +410,7 @@ fn check_local_disk(facts: &FactSet, target: &Subject) -> Result<(), CliError> {
         Some(MountClass::Fuse) => "is on a FUSE file system",
         Some(MountClass::Overlay) => "is on an overlay (container)",
         Some(MountClass::Zfs) => {
-            "is on ZFS, which in most releases has no direct I/O on loop files"
+            "is on ZFS, which in most releases does not support direct I/O on loop files"
         }
         Some(MountClass::Other) => "is not on a disk of this host",
         None => "is on a file system that could not be read",
@@ -406,7 +419,7 @@ fn check_local_disk(facts: &FactSet, target: &Subject) -> Result<(), CliError> {
 }
 
 /// The requested candidates, or the usual ones whose mkfs is installed.
-fn candidates(asked: &[TrialCandidate]) -> Result<Vec<Candidate>, CliError> {
+fn select_candidates(asked: &[TrialCandidate]) -> Result<Vec<Candidate>, CliError> {
     let usual = asked.is_empty();
     let all: Vec<Candidate> = if usual {
         Candidate::DEFAULTS.to_vec()
@@ -415,13 +428,13 @@ fn candidates(asked: &[TrialCandidate]) -> Result<Vec<Candidate>, CliError> {
     };
     let mut found = Vec::new();
     for candidate in all {
-        let Some(maker) = runner::mkfs_program(candidate.filesystem()) else {
+        let Some(maker) = trial_runner::mkfs_program(candidate.filesystem()) else {
             continue;
         };
         match maker.location() {
             Ok(_) if found.contains(&candidate) => {
                 return refuse(format!(
-                    "{} is named twice; the first is measured twice anyway",
+                    "{} is named twice; a trial measures the first candidate twice anyway",
                     candidate.name()
                 ));
             }
@@ -457,19 +470,20 @@ fn candidates(asked: &[TrialCandidate]) -> Result<Vec<Candidate>, CliError> {
     }
 }
 
-/// Refuses if a running server's directories are, or may be, on the same disk.
-fn check_no_server(here: &FactSet, target: &Subject) -> Result<(), CliError> {
+/// Refuses a disk on which a running server's directories are or may be.
+fn refuse_server_on_disk(here: &FactSet, target: &Subject) -> Result<(), CliError> {
     let session = host::open_session(&HostArgs::default(), None, RuleSet::default())?;
     let all = &session.facts;
-    let ours = here.disks(target);
+    let ours = here.distinct_bottom_disks(target);
     let runs = |other: &&Subject| {
-        let server = all.resolve(other, Scope::Cluster);
-        server
-            .is_some_and(|server| all.value(&server, all.database(&server).running) != Some(false))
+        let server = all.subject_in_scope(other, Scope::Cluster);
+        server.is_some_and(|server| {
+            all.value(&server, all.database_profile(&server).running) != Some(false)
+        })
     };
-    for other in all.subjects(Scope::Target).filter(runs) {
-        let theirs = all.disks(other);
-        // A directory on an unknown disk may be on any.
+    for other in all.subjects_of_scope(Scope::Target).filter(runs) {
+        let theirs = all.distinct_bottom_disks(other);
+        // A directory on an unknown disk may be on any disk.
         let may = if ours.is_empty() || theirs.is_empty() {
             "may be"
         } else {
@@ -486,15 +500,14 @@ fn check_no_server(here: &FactSet, target: &Subject) -> Result<(), CliError> {
     Ok(())
 }
 
-/// Estimated number of blocks within the budget: all candidates and the twin, 2 s per mkfs; the
-/// other cells are short.
+/// Estimated number of blocks within the budget, with 2 s per mkfs. A block measures all candidates
+/// and the reference a second time; other parts of a block are short.
 fn estimated_blocks(plan: &TrialPlan) -> f64 {
     let record = &plan.record;
     let cell = 2.0 + 1.2 * record.load_seconds * record.loads.len() as f64;
     record.budget / (cell * (plan.candidates.len() + 1) as f64)
 }
 
-/// What a trial costs, one line each.
 fn cost_lines(plan: &TrialPlan) -> Vec<String> {
     let record = &plan.record;
     let words: Vec<&str> = plan
@@ -513,7 +526,7 @@ fn cost_lines(plan: &TrialPlan) -> Vec<String> {
     } else {
         format!("{most} threads")
     };
-    let all = text::bytes(plan.job.writes);
+    let all = text::format_bytes(plan.job.writes);
     let disks = if record.leaves.is_empty() {
         "its disk".to_owned()
     } else {
@@ -527,11 +540,11 @@ fn cost_lines(plan: &TrialPlan) -> Vec<String> {
     match &plan.job.place {
         TrialPlace::Directory(_) => lines.push(format!(
             "it writes a loop file of {} in {}, and at most {all} in total to {disks}",
-            text::bytes(record.bytes + runner::TAIL_BYTES),
+            text::format_bytes(record.bytes + trial_runner::TAIL_BYTES),
             record.directory
         )),
         TrialPlace::Disk(disk) => {
-            let first = text::bytes(record.bytes);
+            let first = text::format_bytes(record.bytes);
             lines.push(format!(
                 "it reads the first {first} and the last MiB of {}, then erases them",
                 disk.node
@@ -547,7 +560,9 @@ fn cost_lines(plan: &TrialPlan) -> Vec<String> {
             wear::wear_text(plan.job.writes, size)
         ));
     }
-    lines.push("it slows down other I/O on that disk, and removes its data at the end".to_owned());
+    lines.push(
+        "it slows down other I/O on that disk and removes its own data at the end".to_owned(),
+    );
     let blocks = estimated_blocks(plan).floor();
     let least = INTERIM_BLOCKS.first().copied().unwrap_or_default() as f64;
     if blocks < least {
@@ -572,7 +587,7 @@ fn duration_text(seconds: f64) -> String {
     }
 }
 
-/// Prints the costs and asks; an error if the user does not confirm.
+/// Prints the costs and asks; fails if the user does not confirm.
 pub(super) fn ask_consent(plan: &TrialPlan, args: &Trial) -> Result<(), CliError> {
     let record = &plan.record;
     for line in cost_lines(plan) {
@@ -587,11 +602,10 @@ pub(super) fn ask_consent(plan: &TrialPlan, args: &Trial) -> Result<(), CliError
     }
 }
 
-/// Warns about loop devices that an earlier trial may have left.
 fn warn_leftover_loops() {
-    for device in runner::leftover_loop_devices() {
-        let clear = Command::new("losetup --detach ")
-            .value(&device)
+    for device in trial_runner::leftover_loop_devices() {
+        let clear = ShellCommand::new("losetup --detach ")
+            .append_value(&device)
             .map(|line| line.to_string())
             .unwrap_or_default();
         out::print_notice(&format!(
@@ -607,7 +621,7 @@ fn confirm_start(yes: bool) -> Result<(), CliError> {
     }
     if !std::io::stdin().is_terminal() {
         return refuse(
-            "nothing was written: run it on a terminal to confirm, or pass --yes".to_owned(),
+            "nothing was written: run the trial on a terminal to confirm, or pass --yes".to_owned(),
         );
     }
     out::print_notice("type yes to start; anything else cancels");
@@ -618,7 +632,6 @@ fn confirm_start(yes: bool) -> Result<(), CliError> {
     }
 }
 
-/// A line from standard input; `None` on an error.
 fn read_answer() -> Option<String> {
     let mut answer = String::new();
     std::io::stdin()
@@ -631,11 +644,11 @@ fn read_answer() -> Option<String> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::trial::sample;
+    use crate::trial::fixtures;
 
     #[test]
     fn what_wears_is_said_where_something_does() {
-        let record = sample::record(
+        let record = fixtures::sample_record(
             &[
                 (Candidate::Ext4, 4_000.0, None),
                 (Candidate::Xfs, 4_000.0, None),

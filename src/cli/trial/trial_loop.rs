@@ -13,12 +13,14 @@ use crate::cli::args::{HostArgs, TrialFormat};
 use crate::cli::signals::SignalListener;
 use crate::cli::{CliError, host, out};
 use crate::facts::Scope;
-use crate::probes::Control;
-use crate::runner::{self, AttachedLoop, MeasureRequest, TrialEvent, TrialHandle, TrialPlace};
+use crate::probes::CancelHandle;
 use crate::text;
 use crate::trial::{
     Candidate, CandidateRecord, Ending, ExtentKind, TrialRecord, trial_mkfs_options,
     trial_mount_options,
+};
+use crate::trial_runner::{
+    self, AttachedLoop, MeasureRequest, TrialEvent, TrialHandle, TrialPlace,
 };
 
 /// How long to wait for a message between checks for signals.
@@ -27,18 +29,18 @@ const POLL_INTERVAL: Duration = Duration::from_millis(200);
 pub(super) enum TrialOutcome {
     Complete,
     Signal(i32),
-    /// The error, a sentence.
+    /// The error as a sentence.
     Failed(String),
 }
 
-/// Runs a trial; an error if nothing was measured.
+/// Runs a trial; fails if nothing was measured.
 pub(super) fn run(
     plan: TrialPlan,
     format: TrialFormat,
 ) -> Result<(TrialRecord, TrialOutcome), CliError> {
     let listener = SignalListener::start()?;
-    // Recipes for a disk come first: once taken, it carries the mark of the trial and is no longer
-    // free.
+    // The commands for a disk are planned first: once taken, the disk carries the trial's mark and
+    // no longer counts as free.
     let disk = match &plan.job.place {
         TrialPlace::Disk(disk) => Some(disk.clone()),
         TrialPlace::Directory(_) => None,
@@ -49,18 +51,19 @@ pub(super) fn run(
         .transpose();
     let named = named.map_err(|why| anyhow!("no trial: {why}; nothing was written"))?;
     let mut trial = RunningTrial {
-        runner: TrialHandle::prepare(&plan.job)
+        runner: TrialHandle::start_preparation(&plan.job)
             .map_err(|e| anyhow!("cannot start the measuring process: {e}"))?,
-        control: listener.control(),
+        control: listener.cancel_handle(),
         progress: TrialProgress::new(format),
         has_quit: false,
         writes: plan.job.writes,
-        // A loop file is written at the start, a disk is cleared at the end.
+        // Bytes are counted in advance: a loop file is written at the start, a disk is cleared at
+        // the end.
         written: plan.job.bytes
             + if disk.is_some() {
                 0
             } else {
-                runner::TAIL_BYTES
+                trial_runner::TAIL_BYTES
             },
         record: plan.record,
         begun: Instant::now(),
@@ -73,14 +76,14 @@ pub(super) fn run(
             attached = Some(AttachedLoop::from_path(&device));
             candidate_records(&device, &plan.candidates)?
         };
-        trial.progress.begin(&trial.record);
+        trial.progress.switch_to_screen(&trial.record);
         trial.run_blocks()
     });
     if trial.has_quit {
         (trial.record.ending, done) = (Ending::Stopped, Ok(()));
         trial
             .progress
-            .show("stopping: removing what the trial created");
+            .show_status("stopping: removing what the trial created");
         trial.progress.poll(trial.seconds_left());
     }
     let RunningTrial {
@@ -90,8 +93,9 @@ pub(super) fn run(
         begun,
         ..
     } = trial;
-    // Cleanup before any message, so that no message can prevent it.
-    let cleared = cleanup::close(arena, disk.as_ref(), &mut |line| progress.show(line));
+    // Cleanup comes before any message, so that a failing message cannot prevent it.
+    let cleared =
+        cleanup::close_and_clear(arena, disk.as_ref(), &mut |line| progress.show_status(line));
     attached.iter().for_each(AttachedLoop::wait_until_gone);
     drop(progress);
     let signal = listener.stop();
@@ -120,7 +124,7 @@ pub(super) fn run(
 
 struct RunningTrial {
     runner: TrialHandle,
-    control: Control,
+    control: CancelHandle,
     progress: TrialProgress,
     has_quit: bool,
     writes: u64,
@@ -130,7 +134,8 @@ struct RunningTrial {
 }
 
 impl RunningTrial {
-    /// The next message; `None` when the budget is used up. The error is a sentence.
+    /// The next message; `None` when the budget is used up. The error states why the trial stopped:
+    /// the user's request or a failure.
     fn recv(&mut self) -> Result<Option<TrialEvent>, String> {
         loop {
             self.has_quit |= self.progress.poll(self.seconds_left());
@@ -157,16 +162,17 @@ impl RunningTrial {
         loop {
             match self.recv()? {
                 Some(TrialEvent::Prepared(bytes)) => {
-                    let bytes = text::bytes(bytes);
-                    self.progress.show(&match self.record.extent {
+                    let bytes = text::format_bytes(bytes);
+                    self.progress.show_status(&match self.record.extent {
                         ExtentKind::Loop => {
-                            let all = text::bytes(self.record.bytes + runner::TAIL_BYTES);
+                            let all =
+                                text::format_bytes(self.record.bytes + trial_runner::TAIL_BYTES);
                             format!("writing the loop file: {bytes} of {all}")
                         }
                         ExtentKind::Disk => {
                             format!(
                                 "checking that the disk is free: {bytes} of {}",
-                                text::bytes(self.record.bytes)
+                                text::format_bytes(self.record.bytes)
                             )
                         }
                     });
@@ -208,10 +214,10 @@ impl RunningTrial {
             load_seconds: *load_seconds,
         };
         self.runner
-            .measure(order)
+            .request_measurement(order)
             .map_err(|e| format!("cannot continue: {e}"))?;
         let (cells, first, before) = (
-            self.record.candidates.len() + self.record.extent.control_cells(),
+            self.record.candidates.len() + self.record.extent.control_cell_count(),
             Instant::now(),
             self.written,
         );
@@ -224,7 +230,7 @@ impl RunningTrial {
                     let says = self
                         .progress
                         .cell_line(block, nth, cells, self.seconds_left());
-                    self.progress.show(&says);
+                    self.progress.show_status(&says);
                     continue;
                 }
                 // The incomplete block is discarded.
@@ -267,7 +273,7 @@ impl RunningTrial {
         }
     }
 
-    /// Ends the trial by its budget; an error before the first block.
+    /// Ends the trial because the budget is used up; fails before the first block.
     fn end_by_budget(&mut self, what: &str) -> Result<(), String> {
         if self.record.blocks.is_empty() {
             return Err(format!("a single block needs more {what}"));
@@ -277,30 +283,30 @@ impl RunningTrial {
     }
 }
 
-/// The candidates with the mkfs and mount options that walwise would advise on this very device,
-/// plus those that the measurement needs; the error is a sentence.
+/// The candidates, each with the mkfs and mount options that walwise would advise on this device,
+/// plus those that the measurement needs. The error is a sentence.
 fn candidate_records(
     device: &str,
     candidates: &[Candidate],
 ) -> Result<Vec<CandidateRecord>, String> {
     let look = || -> Result<_, CliError> {
-        let rules = host::rules(None)?;
+        let rules = host::rules_in_force(None)?;
         host::open_session(&HostArgs::default(), Some(Path::new(device)), rules)
     };
     let mut session = look().map_err(|_| format!("cannot read {device}"))?;
     let target = session
         .facts
-        .subjects(Scope::Target)
+        .subjects_of_scope(Scope::Target)
         .next()
         .cloned()
         .ok_or("no target found")?;
     let mut found = Vec::new();
     for candidate in candidates {
         let filesystem = candidate.filesystem();
-        let Some(maker) = runner::mkfs_program(filesystem) else {
+        let Some(maker) = trial_runner::mkfs_program(filesystem) else {
             continue;
         };
-        let recipe = match session.recipe(&target, filesystem) {
+        let recipe = match session.plan_recipe(&target, filesystem) {
             Ok(recipe) => recipe,
             Err(why) if !found.is_empty() => {
                 out::print_notice(&format!("{} is left out: {why}", candidate.name()));
@@ -316,7 +322,7 @@ fn candidate_records(
         found.push(CandidateRecord {
             candidate: *candidate,
             mkfs: program.chain(recipe.mkfs).chain(own).collect(),
-            version: runner::program_version(maker)?,
+            version: trial_runner::program_version(maker)?,
             mount: trial_mount_options(&recipe.mount, candidate.mount_option()),
         });
     }

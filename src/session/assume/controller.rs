@@ -1,34 +1,39 @@
-//! Output of RAID controller tools for another battery or cache.
+//! Edited output of RAID controller tools, for an assumed battery state or cache policy.
 //!
-//! A controller's write mode follows from its policy, its battery, and its setting for a failed
-//! battery, so all of them are edited together. A tool prints all volumes of a controller at once:
-//! an assumption about one applies to all.
+//! The policy, the battery and the setting for a failed battery together decide a controller's
+//! write mode, so one assumption edits all related lines. A tool prints all volumes of a controller
+//! at once, so an assumption about one volume applies to all.
 
 use serde_json::Value as Json;
 
 use super::answer_edits::{edit_json, replace_lines};
 use super::assumption::Assumption;
-use crate::facts::catalog::controller::{self, Battery, DiskCache, OnFailure, Policy, WriteMode};
+use crate::facts::catalog::controller::{
+    self, BatteryCondition, CachePolicy, CachePolicyInForce, MemberDiskCache, OnBatteryFailure,
+};
 use crate::facts::{FactSet, FactValue, Key};
-use crate::host::{Edit, Question};
+use crate::host::{AnswerEdit, Question};
 
-/// The state that the edited output shows.
 #[derive(Clone, Copy)]
 struct ControllerState {
-    battery: Option<Battery>,
-    policy: Option<Policy>,
-    in_force: Option<WriteMode>,
-    on_failure: Option<OnFailure>,
-    disk_cache: Option<DiskCache>,
+    battery: Option<BatteryCondition>,
+    policy: Option<CachePolicy>,
+    in_force: Option<CachePolicyInForce>,
+    on_failure: Option<OnBatteryFailure>,
+    disk_cache: Option<MemberDiskCache>,
 }
 
-/// Edits all relevant output of this disk's tool.
-pub fn edits(one: &Assumption, all: &[Assumption], read: &FactSet) -> Option<Vec<Edit>> {
+/// Edits every recorded output of the tool that reported this disk's controller.
+pub fn controller_edits(
+    one: &Assumption,
+    all: &[Assumption],
+    read: &FactSet,
+) -> Option<Vec<AnswerEdit>> {
     let tool = read.value(&one.subject, &controller::TOOL)?;
     let said = ControllerState::from_assumptions(one, all, read);
     let is_json = tool.starts_with("storcli") || tool.starts_with("perccli");
     let of_tool = move |question: &Question| matches!(question, Question::Run(other, _) if other.name() == tool);
-    Some(vec![Edit::new(of_tool, move |text| {
+    Some(vec![AnswerEdit::new(of_tool, move |text| {
         if is_json {
             return Ok(edit_json(text, &|path, now| said.json_value(path, now)));
         }
@@ -42,7 +47,11 @@ pub fn edits(one: &Assumption, all: &[Assumption], read: &FactSet) -> Option<Vec
 
 impl ControllerState {
     fn from_assumptions(one: &Assumption, all: &[Assumption], read: &FactSet) -> Self {
-        fn assumed<T: FactValue>(one: &Assumption, all: &[Assumption], key: &Key<T>) -> Option<T> {
+        fn find_assumed<T: FactValue>(
+            one: &Assumption,
+            all: &[Assumption],
+            key: &Key<T>,
+        ) -> Option<T> {
             let said = all
                 .iter()
                 .find(|other| other.subject == one.subject && other.key.name == key.name())?;
@@ -54,7 +63,7 @@ impl ControllerState {
             read: &FactSet,
             key: &Key<T>,
         ) -> Option<T> {
-            assumed(one, all, key).or_else(|| read.value(&one.subject, key))
+            find_assumed(one, all, key).or_else(|| read.value(&one.subject, key))
         }
         let mut new = Self {
             battery: assumed_or_read(one, all, read, &controller::BATTERY),
@@ -63,44 +72,49 @@ impl ControllerState {
             on_failure: assumed_or_read(one, all, read, &controller::ON_BATTERY_FAILURE),
             disk_cache: assumed_or_read(one, all, read, &controller::DISK_CACHE),
         };
-        if new.policy == Some(Policy::AlwaysWriteBack) {
-            new.on_failure = Some(OnFailure::Stays);
+        if new.policy == Some(CachePolicy::AlwaysWriteBack) {
+            new.on_failure = Some(OnBatteryFailure::Stays);
         }
-        let told = assumed(one, all, &controller::POLICY_IN_FORCE);
+        let told = find_assumed(one, all, &controller::POLICY_IN_FORCE);
         new.in_force = told.or_else(|| new.effective_mode()).or(new.in_force);
         new
     }
 
-    /// The write mode that policy and battery imply; `None` if they do not decide it.
-    fn effective_mode(self) -> Option<WriteMode> {
+    /// The write mode that policy and battery imply; `None` if battery or failure setting leave the
+    /// mode open.
+    fn effective_mode(self) -> Option<CachePolicyInForce> {
         Some(match (self.policy?, self.battery) {
-            (Policy::WriteThrough, _) => WriteMode::WriteThrough,
-            (Policy::AlwaysWriteBack, _) | (Policy::WriteBack, Some(Battery::Healthy)) => {
-                WriteMode::WriteBack
+            (CachePolicy::WriteThrough, _) => CachePolicyInForce::WriteThrough,
+            (CachePolicy::AlwaysWriteBack, _)
+            | (CachePolicy::WriteBack, Some(BatteryCondition::Healthy)) => {
+                CachePolicyInForce::WriteBack
             }
-            (Policy::WriteBack, Some(Battery::Failed | Battery::Absent)) => {
+            (CachePolicy::WriteBack, Some(BatteryCondition::Failed | BatteryCondition::Absent)) => {
                 match self.on_failure? {
-                    OnFailure::WriteThrough => WriteMode::WriteThrough,
-                    OnFailure::Stays => WriteMode::WriteBack,
+                    OnBatteryFailure::WriteThrough => CachePolicyInForce::WriteThrough,
+                    OnBatteryFailure::Stays => CachePolicyInForce::WriteBack,
                 }
             }
             (
-                Policy::WriteBack,
+                CachePolicy::WriteBack,
                 Some(
-                    Battery::Charging | Battery::Learning | Battery::Degraded | Battery::Unreadable,
+                    BatteryCondition::Charging
+                    | BatteryCondition::Learning
+                    | BatteryCondition::Degraded
+                    | BatteryCondition::Unreadable,
                 )
                 | None,
             ) => return None,
         })
     }
 
-    /// The value in the JSON of storcli, perccli and their successors.
+    /// The new value of a field in the JSON output of storcli, perccli and their successors.
     fn json_value(self, path: &str, now: &Json) -> Option<Json> {
         let (_, key) = path.rsplit_once('/')?;
         let is_module = path.contains("Info/");
         Some(match key {
             "BBU" | "Energy Pack" if path.contains("/HwCfg/") => {
-                if self.battery? == Battery::Absent {
+                if self.battery? == BatteryCondition::Absent {
                     "Absent"
                 } else {
                     "Present"
@@ -109,27 +123,30 @@ impl ControllerState {
             }
             "BBU Status" | "Energy Pack Status" if now.is_number() => 0.into(),
             "State" | "Status" if is_module => match self.battery? {
-                Battery::Healthy => "Optimal",
-                Battery::Charging => "Charging",
-                Battery::Learning => "Learning",
-                Battery::Degraded => "Degraded",
-                Battery::Failed => "Failed",
-                Battery::Absent => "Absent",
-                Battery::Unreadable => "Unknown",
+                BatteryCondition::Healthy => "Optimal",
+                BatteryCondition::Charging => "Charging",
+                BatteryCondition::Learning => "Learning",
+                BatteryCondition::Degraded => "Degraded",
+                BatteryCondition::Failed => "Failed",
+                BatteryCondition::Absent => "Absent",
+                BatteryCondition::Unreadable => "Unknown",
             }
             .into(),
             "Write Cache(initial setting)" => match self.policy? {
-                Policy::WriteBack => "WriteBack",
-                Policy::WriteThrough => "WriteThrough",
-                Policy::AlwaysWriteBack => "AlwaysWriteBack",
+                CachePolicy::WriteBack => "WriteBack",
+                CachePolicy::WriteThrough => "WriteThrough",
+                CachePolicy::AlwaysWriteBack => "AlwaysWriteBack",
             }
             .into(),
             "Cache" | "CurrentCache" => self
-                .cache_code(now.as_str()?, self.in_force? == WriteMode::WriteBack)
+                .replace_cache_mode(
+                    now.as_str()?,
+                    self.in_force? == CachePolicyInForce::WriteBack,
+                )
                 .into(),
-            "DefaultCache" => self.cache_code(now.as_str()?, true).into(),
+            "DefaultCache" => self.replace_cache_mode(now.as_str()?, true).into(),
             "Cache When BBU Bad" | "Write Cache When BBU Bad" | "Cache When Energy Pack Bad" => {
-                if self.on_failure? == OnFailure::Stays {
+                if self.on_failure? == OnBatteryFailure::Stays {
                     "On"
                 } else {
                     "Off"
@@ -137,26 +154,26 @@ impl ControllerState {
                 .into()
             }
             "Disk Cache Policy" | "Drive Write Cache Policy" => match self.disk_cache? {
-                DiskCache::Off => "Disabled",
-                DiskCache::On => "Enabled",
-                DiskCache::DiskDefault => "Disk's Default",
+                MemberDiskCache::Off => "Disabled",
+                MemberDiskCache::On => "Enabled",
+                MemberDiskCache::DiskDefault => "Disk's Default",
             }
             .into(),
             "PDC" => match self.disk_cache? {
-                DiskCache::Off => "dsbl",
-                DiskCache::On => "enbl",
-                DiskCache::DiskDefault => "dflt",
+                MemberDiskCache::Off => "dsbl",
+                MemberDiskCache::On => "enbl",
+                MemberDiskCache::DiskDefault => "dflt",
             }
             .into(),
             _ => return None,
         })
     }
 
-    /// A volume's cache code, such as `RAWBD` or `NR,WT`, with another write mode.
-    fn cache_code(self, now: &str, is_back: bool) -> String {
+    /// Replaces the write mode in a volume's cache code, such as `RAWBD` or `NR,WT`.
+    fn replace_cache_mode(self, now: &str, is_back: bool) -> String {
         let mode = match self.policy {
-            Some(Policy::AlwaysWriteBack) if is_back => "AWB",
-            Some(Policy::WriteThrough) if is_back => "WT",
+            Some(CachePolicy::AlwaysWriteBack) if is_back => "AWB",
+            Some(CachePolicy::WriteThrough) if is_back => "WT",
             _ if is_back => "WB",
             _ => "WT",
         };
@@ -166,44 +183,44 @@ impl ControllerState {
         old.map_or_else(|| now.to_owned(), |old| now.replace(old, mode))
     }
 
-    /// The value in the output of ssacli and arcconf.
+    /// The new value of a field in the text output of ssacli and arcconf.
     fn text_value(self, key: &str, now: &str) -> Option<&'static str> {
-        let is_back = self.in_force == Some(WriteMode::WriteBack);
+        let is_back = self.in_force == Some(CachePolicyInForce::WriteBack);
         Some(match key {
             "Battery/Capacitor Status" | "Backup Power Status" => match self.battery? {
-                Battery::Healthy => "OK",
-                Battery::Charging => "Charging",
-                Battery::Degraded => "Degraded",
-                Battery::Failed => "Failed",
-                Battery::Absent => "Not Present",
-                Battery::Learning | Battery::Unreadable => return None,
+                BatteryCondition::Healthy => "OK",
+                BatteryCondition::Charging => "Charging",
+                BatteryCondition::Degraded => "Degraded",
+                BatteryCondition::Failed => "Failed",
+                BatteryCondition::Absent => "Not Present",
+                BatteryCondition::Learning | BatteryCondition::Unreadable => return None,
             },
             "Overall Backup Unit Status" | "Non-Volatile Storage Status" | "Supercap Status" => {
                 match self.battery? {
-                    Battery::Healthy => "Ready",
-                    Battery::Charging => "Charging",
-                    Battery::Learning => "Reconditioning",
-                    Battery::Degraded => "Degraded",
-                    Battery::Failed => "Failed",
-                    Battery::Absent => "Not Present",
-                    Battery::Unreadable => return None,
+                    BatteryCondition::Healthy => "Ready",
+                    BatteryCondition::Charging => "Charging",
+                    BatteryCondition::Learning => "Reconditioning",
+                    BatteryCondition::Degraded => "Degraded",
+                    BatteryCondition::Failed => "Failed",
+                    BatteryCondition::Absent => "Not Present",
+                    BatteryCondition::Unreadable => return None,
                 }
             }
             "Caching" => {
-                if self.policy? == Policy::WriteThrough {
+                if self.policy? == CachePolicy::WriteThrough {
                     "Disabled"
                 } else {
                     "Enabled"
                 }
             }
             "No-Battery Write Cache" => {
-                if self.on_failure? == OnFailure::Stays {
+                if self.on_failure? == OnBatteryFailure::Stays {
                     "Enabled"
                 } else {
                     "Disabled"
                 }
             }
-            "Cache Status" if self.policy? != Policy::WriteThrough => {
+            "Cache Status" if self.policy? != CachePolicy::WriteThrough => {
                 if is_back {
                     "OK"
                 } else {
@@ -211,9 +228,9 @@ impl ControllerState {
                 }
             }
             "Write-cache setting" => match self.policy? {
-                Policy::WriteBack => "Enabled (write-back) when protected by battery/ZMM",
-                Policy::AlwaysWriteBack => "Enabled (write-back)",
-                Policy::WriteThrough => "Disabled (write-through)",
+                CachePolicy::WriteBack => "Enabled (write-back) when protected by battery/ZMM",
+                CachePolicy::AlwaysWriteBack => "Enabled (write-back)",
+                CachePolicy::WriteThrough => "Disabled (write-through)",
             },
             "Write-cache status" | "Write-cache mode" => {
                 if is_back {
@@ -223,14 +240,14 @@ impl ControllerState {
                 }
             }
             "Drive Write Cache" => match self.disk_cache? {
-                DiskCache::Off => "Disabled",
-                DiskCache::On => "Enabled",
-                DiskCache::DiskDefault => "Default",
+                MemberDiskCache::Off => "Disabled",
+                MemberDiskCache::On => "Enabled",
+                MemberDiskCache::DiskDefault => "Default",
             },
             "Write Cache" if now.contains("write-") => match self.disk_cache? {
-                DiskCache::Off => "Disabled (write-through)",
-                DiskCache::On => "Enabled (write-back)",
-                DiskCache::DiskDefault => return None,
+                MemberDiskCache::Off => "Disabled (write-through)",
+                MemberDiskCache::On => "Enabled (write-back)",
+                MemberDiskCache::DiskDefault => return None,
             },
             _ => return None,
         })

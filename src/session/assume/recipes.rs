@@ -1,26 +1,31 @@
-//! The recorded answers that contain a fact, and their text for another value.
+//! Edits of recorded answers that make the collectors read an assumed value.
 //!
-//! Only facts that the kernel, a controller or a server ties together are edited together; the rest
-//! follows, since collectors read the edited answers. The caller checks the value read from them.
+//! A recipe edits several facts only if the kernel, a controller or a server couples them. All
+//! other consequences follow, because the collectors read the edited answers. The caller checks
+//! that the assumed value was read.
 
-use super::answer_edits::{edit_answer, edit_json, remove_answer, replace_lines};
+use super::answer_edits::{answer_edit, answer_removal, edit_json, replace_lines};
 use super::assumption::Assumption;
 use super::controller;
 use crate::facts::catalog::device::{self, CacheType, DriveCache};
 use crate::facts::catalog::{mount, mysql, postgres};
 use crate::facts::{FactSet, FactValue, Source, Value, ValueKind, catalog};
-use crate::host::Edit;
+use crate::host::AnswerEdit;
 use crate::text::display_safe;
 
-const NOT_RUNNING: &str = "not known of an assumed kernel";
+const NOT_RUNNING: &str = "unknown for an assumed kernel";
 
-/// The edits for one of the assumptions; `None` if its answer cannot be edited.
-pub fn edits(one: &Assumption, all: &[Assumption], read: &FactSet) -> Option<Vec<Edit>> {
+/// `None` if walwise has no recipe for the answer behind the fact.
+pub fn edits_for_assumption(
+    one: &Assumption,
+    all: &[Assumption],
+    read: &FactSet,
+) -> Option<Vec<AnswerEdit>> {
     let source = read.reading(&one.subject, one.key.id).source()?;
     let word = value_text(&one.value);
     let lines = |key: &'static str| {
         let word = word.clone();
-        edit_answer(source, move |text| {
+        answer_edit(source, move |text| {
             replace_lines(text, |_, line| {
                 line.strip_prefix(key).map(|_| format!("{key}{word}"))
             })
@@ -33,8 +38,8 @@ pub fn edits(one: &Assumption, all: &[Assumption], read: &FactSet) -> Option<Vec
         source,
     };
     Some(match (one.key.name, source) {
-        ("kernel.release", _) => another_kernel(Some(word)),
-        ("kernel.vendor", _) => another_kernel(None),
+        ("kernel.release", _) => kernel_edits(Some(word)),
+        ("kernel.vendor", _) => kernel_edits(None),
         ("host.name", _) => vec![uname_edit(1, word)],
         ("os.id", _) => vec![lines("ID=")],
         ("os.version", _) => vec![lines("VERSION_ID=")],
@@ -49,7 +54,7 @@ pub fn edits(one: &Assumption, all: &[Assumption], read: &FactSet) -> Option<Vec
         ) => context.mount_edits(*line),
         ("ext4.features" | "xfs.features", _) => {
             let first = format!("features {}", word.replace(',', " "));
-            vec![edit_answer(source, move |text| {
+            vec![answer_edit(source, move |text| {
                 replace_lines(text, |_, line| {
                     line.starts_with("features ").then(|| first.clone())
                 })
@@ -64,16 +69,16 @@ pub fn edits(one: &Assumption, all: &[Assumption], read: &FactSet) -> Option<Vec
         ("device.drive_cache" | "device.cache_type", _) => context.disk_cache_edits(),
         ("nvme.volatile_cache", _) => context.volatile_cache_edits(),
         (name, Source::Command { .. }) if name.starts_with("controller.") => {
-            controller::edits(one, all, read)?
+            controller::controller_edits(one, all, read)?
         }
         (_, Source::Command { .. }) if matches!(one.value, Value::Version(_)) => {
             let now = read.reading(&one.subject, one.key.id).value()?.to_string();
-            vec![edit_answer(source, move |text| text.replace(&now, &word))]
+            vec![answer_edit(source, move |text| text.replace(&now, &word))]
         }
         (_, Source::File { path, line: None })
             if path.starts_with("/sys/") || path.ends_with("/PG_VERSION") =>
         {
-            vec![edit_answer(source, move |_| format!("{word}\n"))]
+            vec![answer_edit(source, move |_| format!("{word}\n"))]
         }
         (name, _) if name.starts_with("pg.") => context.postgres_edits()?,
         (name, _) if name.starts_with("mysql.") => context.mysql_edits()?,
@@ -81,7 +86,6 @@ pub fn edits(one: &Assumption, all: &[Assumption], read: &FactSet) -> Option<Vec
     })
 }
 
-/// A value as most answers write it.
 fn value_text(value: &Value) -> String {
     match value {
         Value::Bool(on) => u8::from(*on).to_string(),
@@ -92,7 +96,6 @@ fn value_text(value: &Value) -> String {
     }
 }
 
-/// Replaces the field at this index.
 fn replace_word(line: &str, between: &str, at: usize, word: &str) -> String {
     let words = line
         .split(between)
@@ -101,14 +104,14 @@ fn replace_word(line: &str, between: &str, at: usize, word: &str) -> String {
     words.collect::<Vec<_>>().join(between)
 }
 
-fn uname_edit(line: usize, word: String) -> Edit {
-    edit_answer(&Source::call("uname"), move |text| {
+fn uname_edit(line: usize, word: String) -> AnswerEdit {
+    answer_edit(&Source::system_call("uname"), move |text| {
         replace_word(text, "\n", line, &word)
     })
 }
 
-/// Another kernel has another name, and files that describe only the running one are removed.
-fn another_kernel(release: Option<String>) -> Vec<Edit> {
+/// Sets the kernel's release and removes files that describe only the running kernel.
+fn kernel_edits(release: Option<String>) -> Vec<AnswerEdit> {
     const KERNEL_FILES: [&str; 4] = [
         "/proc/version",
         "/proc/version_signature",
@@ -117,7 +120,7 @@ fn another_kernel(release: Option<String>) -> Vec<Edit> {
     ];
     let gone = KERNEL_FILES
         .into_iter()
-        .map(|path| remove_answer(path, NOT_RUNNING));
+        .map(|path| answer_removal(path, NOT_RUNNING));
     let names = release
         .into_iter()
         .map(|release| uname_edit(2, release))
@@ -125,7 +128,7 @@ fn another_kernel(release: Option<String>) -> Vec<Edit> {
     names.chain(gone).collect()
 }
 
-fn memory_edit(bytes: &Value) -> Edit {
+fn memory_edit(bytes: &Value) -> AnswerEdit {
     let line = format!(
         "MemTotal: {} kB\n",
         if let Value::Whole(bytes) = bytes {
@@ -134,13 +137,14 @@ fn memory_edit(bytes: &Value) -> Edit {
             0
         }
     );
-    edit_answer(&Source::file("/proc/meminfo"), move |_| line.clone())
+    answer_edit(&Source::file("/proc/meminfo"), move |_| line.clone())
 }
 
-/// Edits the options in a line of fstab: the third field after the mount point.
-fn fstab_options_edit(source: &Source, number: u32, options: String) -> Edit {
+/// Replaces the options of an fstab entry. In the recorded line a tab is escaped as `\x09`, and the
+/// options are the third field.
+fn fstab_options_edit(source: &Source, number: u32, options: String) -> AnswerEdit {
     let number = format!("{number}\t");
-    edit_answer(source, move |text| {
+    answer_edit(source, move |text| {
         replace_lines(text, |_, line| {
             line.starts_with(&number)
                 .then(|| replace_word(line, "\\x09", 2, &options))
@@ -162,17 +166,17 @@ impl EditContext<'_> {
             .any(|one| one.subject == self.one.subject && one.key.name == name)
     }
 
-    fn option_words(&self) -> Vec<String> {
+    fn assumed_options(&self) -> Vec<String> {
         Vec::from_value(&self.one.value).unwrap_or_default()
     }
 
-    /// Edits a line of mountinfo. Options of the superblock are in the lines of all its mounts, and
-    /// in ext4's own list.
-    fn mount_edits(&self, line: u32) -> Vec<Edit> {
+    /// Edits a line of mountinfo. Superblock options appear in the lines of all mounts of the
+    /// superblock, and in ext4's own list under /proc/fs/ext4.
+    fn mount_edits(&self, line: u32) -> Vec<AnswerEdit> {
         let word = value_text(&self.one.value);
         if self.one.key.name != mount::SUPER_OPTIONS.name() {
             let is_type = self.one.key.name == mount::FSTYPE.name();
-            return vec![edit_answer(self.source, move |text| {
+            return vec![answer_edit(self.source, move |text| {
                 replace_lines(text, |number, own| {
                     let new = match own.split_once(" - ") {
                         Some((front, rest)) if is_type => {
@@ -184,19 +188,20 @@ impl EditContext<'_> {
                 })
             })];
         }
-        let (mount, then) = (&self.one.subject, self.option_words());
+        let (mount, then) = (&self.one.subject, self.assumed_options());
         let number = self.read.value(mount, &mount::DEVNO).unwrap_or_default();
         let now = self
             .read
             .value(mount, &mount::SUPER_OPTIONS)
             .unwrap_or_default();
         let access = access_option(&then).filter(|_| !self.is_assumed(mount::OPTIONS.name()));
-        let mut edits = vec![edit_answer(self.source, move |text| {
+        let mut edits = vec![answer_edit(self.source, move |text| {
             replace_lines(text, |at, own| {
                 let (front, last) = own
                     .rsplit_once(' ')
                     .filter(|_| own.split(' ').nth(2) == Some(&number))?;
-                // Each mount of a btrfs prints the subvolume that it shows.
+                // Each btrfs mount prints its own subvolume, so options that start with `subvol`
+                // stay.
                 let own = last
                     .split(',')
                     .filter(|option| option.starts_with("subvol"));
@@ -226,16 +231,16 @@ impl EditContext<'_> {
             })
         })];
         if let Some(listed) = self.read.reading(mount, mount::EXT4_OPTIONS.id()).source() {
-            edits.push(edit_answer(listed, move |text| {
-                ext4_options_after(text, &now, &then)
+            edits.push(answer_edit(listed, move |text| {
+                update_ext4_options(text, &now, &then)
             }));
         }
         edits
     }
 
-    /// Switching a disk's cache makes the driver query it again and update the queue
-    /// (sd_revalidate_disk). NVMe has no cache type of the driver.
-    fn disk_cache_edits(&self) -> Vec<Edit> {
+    /// Edits for a disk cache that is switched on or off. The driver then queries the disk again
+    /// and updates the queue (sd_revalidate_disk). NVMe disks have no `cache_type` in sysfs.
+    fn disk_cache_edits(&self) -> Vec<AnswerEdit> {
         let drive = DriveCache::from_value(&self.one.value)
             .filter(|_| self.one.key.name == device::DRIVE_CACHE.name());
         let told = || CacheType::from_value(&self.one.value).is_some_and(CacheType::holds_writes);
@@ -259,9 +264,9 @@ impl EditContext<'_> {
     }
 
     /// The queue of an NVMe disk follows the controller's VWC field (nvme_update_disk_info).
-    fn volatile_cache_edits(&self) -> Vec<Edit> {
+    fn volatile_cache_edits(&self) -> Vec<AnswerEdit> {
         let is_on = self.one.value == Value::Bool(true);
-        let vwc = edit_answer(self.source, move |text| {
+        let vwc = answer_edit(self.source, move |text| {
             edit_json(text, &|path, _| {
                 (path == "/vwc").then(|| u8::from(is_on).into())
             })
@@ -275,11 +280,11 @@ impl EditContext<'_> {
         follows.into_iter().chain([vwc]).collect()
     }
 
-    /// Edits one statement about a disk's cache.
-    fn cache_edit(&self, key: &str, is_on: bool) -> Option<Edit> {
+    /// Edits the answer behind one of the facts that describe a disk's cache.
+    fn cache_edit(&self, key: &str, is_on: bool) -> Option<AnswerEdit> {
         let source = self
             .read
-            .reading(&self.one.subject, catalog::find(key)?.id)
+            .reading(&self.one.subject, catalog::find_by_name(key)?.id)
             .source()?;
         let word = if is_on {
             "write back\n"
@@ -288,15 +293,15 @@ impl EditContext<'_> {
         };
         Some(match source {
             Source::Command { .. } => {
-                edit_answer(source, move |text| switch_cache_text(text, is_on))
+                answer_edit(source, move |text| switch_cache_text(text, is_on))
             }
-            _ => edit_answer(source, move |_| word.to_owned()),
+            _ => answer_edit(source, move |_| word.to_owned()),
         })
     }
 
-    /// Edits a setting in the running server's answer, and in the file that sets it, or else in the
-    /// main file.
-    fn postgres_edits(&self) -> Option<Vec<Edit>> {
+    /// Edits the running server's answer and one configuration file: the file that sets the value,
+    /// or else the main file.
+    fn postgres_edits(&self) -> Option<Vec<AnswerEdit>> {
         let name = self.one.key.name.strip_prefix("pg.")?;
         let name = if name == "version" {
             "server_version"
@@ -318,7 +323,7 @@ impl EditContext<'_> {
             let socket = Source::Server {
                 socket: format!("{directory}/.s.PGSQL.{port}"),
             };
-            edit_answer(&socket, move |text| {
+            answer_edit(&socket, move |text| {
                 replace_lines(text, |_, line| {
                     let is_it = line.split('\t').next() == Some(name);
                     is_it.then(|| replace_word(&replace_word(line, "\t", 1, &told), "\t", 2, ""))
@@ -340,9 +345,9 @@ impl EditContext<'_> {
         )
     }
 
-    /// The same for MySQL and MariaDB. Their main file is unknown, so any file with settings is
-    /// used.
-    fn mysql_edits(&self) -> Option<Vec<Edit>> {
+    /// Edits the running server's answer and one option file. The main file of MySQL and MariaDB is
+    /// unknown, so any option file with a known setting is edited.
+    fn mysql_edits(&self) -> Option<Vec<AnswerEdit>> {
         let name = self.one.key.name.strip_prefix("mysql.")?;
         let value = setting_text(&self.one.value);
         let cluster = &self.one.subject;
@@ -352,7 +357,7 @@ impl EditContext<'_> {
             .map(|socket| Source::Server { socket });
         let row = format!("{name}\t{value}");
         let server = socket.map(|socket| {
-            edit_answer(&socket, move |text| {
+            answer_edit(&socket, move |text| {
                 let is_it = |line: &str| line.split_once('\t').is_some_and(|row| row.0 == name);
                 replace_lines(text, |_, line| is_it(line).then(|| row.clone()))
             })
@@ -372,7 +377,7 @@ impl EditContext<'_> {
     }
 }
 
-/// Index of the mount options in a line of mountinfo.
+/// Position of the mount options among the space-separated fields of a mountinfo line.
 const OPTIONS_AT: usize = 5;
 
 fn access_option(options: &[String]) -> Option<&'static str> {
@@ -381,7 +386,6 @@ fn access_option(options: &[String]) -> Option<&'static str> {
         .find(|word| options.iter().any(|option| option == word))
 }
 
-/// A value as written in a server's configuration.
 fn setting_text(value: &Value) -> String {
     match value {
         Value::Bool(on) => if *on { "on" } else { "off" }.to_owned(),
@@ -389,10 +393,15 @@ fn setting_text(value: &Value) -> String {
     }
 }
 
-/// Edits the last line that sets `name`, or adds one. A key may have its group before a dot.
-fn directive_edit(file: &Source, group: &'static str, name: &'static str, value: &str) -> Edit {
+/// Edits the last line that sets `name`, or appends one; `group` includes the dot, as in `mysqld.`.
+fn directive_edit(
+    file: &Source,
+    group: &'static str,
+    name: &'static str,
+    value: &str,
+) -> AnswerEdit {
     let value = display_safe(value.as_bytes());
-    edit_answer(file, move |text| {
+    answer_edit(file, move |text| {
         let is_it = |line: &&str| {
             line.split('\t')
                 .nth(1)
@@ -410,7 +419,7 @@ fn directive_edit(file: &Source, group: &'static str, name: &'static str, value:
     })
 }
 
-/// Switches the write cache in the output of disk tools, text or JSON.
+/// Switches the write cache in the output of hdparm, sdparm, sg_raw or smartctl.
 fn switch_cache_text(text: &str, is_on: bool) -> String {
     const WORDS: [(&str, &str); 4] = [
         ("Enabled", "Disabled"),
@@ -432,13 +441,14 @@ fn switch_cache_text(text: &str, is_on: bool) -> String {
     })
 }
 
-/// Options that the kernel prints for every superblock, not in ext4's own list (`show_sb_opts` in
-/// fs/proc_namespace.c).
+/// Options that the kernel prints for every superblock, and that ext4's own list omits
+/// (`show_sb_opts` in fs/proc_namespace.c).
 const GENERIC_OPTIONS: &[&str] = &["sync", "dirsync", "mand", "lazytime", "seclabel"];
 
-/// ext4's list of options in force, one per line, after the mount's printed options change. A mount
-/// prints only what differs from the superblock's defaults, so an option no longer printed reverts.
-fn ext4_options_after(text: &str, now: &[String], then: &[String]) -> String {
+/// Updates ext4's list of options in force, one per line, after a change of the printed mount
+/// options. The kernel prints only deviations from the superblock's defaults, so an option that
+/// vanished from `then` reverts to its default.
+fn update_ext4_options(text: &str, now: &[String], then: &[String]) -> String {
     let name = |word: &str| {
         let word = word.split('=').next().unwrap_or_default();
         if word == "ro" {
@@ -475,7 +485,7 @@ fn ext4_options_after(text: &str, now: &[String], then: &[String]) -> String {
 mod tests {
     use super::*;
 
-    /// Each pair was printed by Linux 6.18, with unrelated options left out.
+    /// Linux 6.18 printed each pair; unrelated options are left out.
     #[test]
     fn an_ext4_lists_what_its_mount_prints() {
         let words = |text: &str| text.split(',').map(str::to_owned).collect::<Vec<_>>();
@@ -490,7 +500,7 @@ mod tests {
                 "nodelalloc data=journal",
             ),
         ] {
-            let there = ext4_options_after(listed, &words(now), &words(then));
+            let there = update_ext4_options(listed, &words(now), &words(then));
             let changed: Vec<&str> = there
                 .lines()
                 .filter(|line| !listed.lines().any(|old| old == *line))
@@ -498,9 +508,9 @@ mod tests {
             assert_eq!(changed.join(" "), new, "{then}");
         }
         for there in ["rw,nobarrier", "rw,discard", "rw,commit=60", "ro"] {
-            let out = ext4_options_after(listed, &words("rw"), &words(there));
+            let out = update_ext4_options(listed, &words("rw"), &words(there));
             assert_eq!(
-                ext4_options_after(&out, &words(there), &words("rw")),
+                update_ext4_options(&out, &words(there), &words("rw")),
                 listed,
                 "{there}"
             );

@@ -1,7 +1,7 @@
 //! Kernels and tools of each distribution release, from `rules/tables/distributions.toml`.
 //!
-//! Names and version numbers only; `validity` knows what a kernel can do. A release with several
-//! kernels needs the user to name one.
+//! The table holds only names and version numbers; `validity` decides which features a kernel
+//! version has. If a release has several kernels, the user must name one.
 
 use std::sync::LazyLock;
 
@@ -9,7 +9,7 @@ use serde::Deserialize;
 
 use crate::text;
 use crate::text::suggest::did_you_mean;
-use crate::toml_table::parse;
+use crate::toml_table::parse_without_verification_stamps;
 use crate::version::Version;
 
 pub const TABLE_TEXT: &str = include_str!("../../../rules/tables/distributions.toml");
@@ -22,13 +22,12 @@ struct Distribution {
     vendor: Option<String>,
 }
 
-/// A release of one or more distributions.
 #[derive(Debug, Deserialize)]
 #[serde(deny_unknown_fields)]
-pub(super) struct Release {
+pub(super) struct DistributionRelease {
     of: Vec<String>,
     version: String,
-    kernel: Vec<Kernel>,
+    kernel: Vec<ShippedKernel>,
     pub(super) e2fsprogs: Option<String>,
     pub(super) xfsprogs: Option<String>,
     pub(super) btrfs_progs: Option<String>,
@@ -38,7 +37,7 @@ pub(super) struct Release {
 
 #[derive(Debug, Deserialize)]
 #[serde(deny_unknown_fields)]
-struct Kernel {
+struct ShippedKernel {
     name: Option<String>,
     version: String,
     vendor: Option<String>,
@@ -48,35 +47,34 @@ struct Kernel {
 #[serde(deny_unknown_fields)]
 struct DistributionTable {
     distribution: Vec<Distribution>,
-    release: Vec<Release>,
+    release: Vec<DistributionRelease>,
 }
 
-/// A table that fails to load counts as empty; a test excludes that.
-fn table() -> &'static DistributionTable {
+/// A table that fails to parse counts as empty; the test `the_table_is_sound` prevents that.
+fn distribution_table() -> &'static DistributionTable {
     static TABLE: LazyLock<DistributionTable> =
-        LazyLock::new(|| parse(TABLE_TEXT).unwrap_or_default());
+        LazyLock::new(|| parse_without_verification_stamps(TABLE_TEXT).unwrap_or_default());
     &TABLE
 }
 
-/// The distribution in `--os`, with as much of its release as was given.
 #[derive(Debug)]
 pub(super) struct DistributionChoice {
     distribution: &'static Distribution,
-    /// VERSION_ID of os-release(5) after the upgrade; empty if not given.
+    /// VERSION_ID of os-release(5) after the upgrade; empty if the user gave no version.
     pub(super) version: String,
-    /// The table row; `None` for an unknown release.
-    pub(super) release: Option<&'static Release>,
+    /// `None` if the table lacks the release.
+    pub(super) release: Option<&'static DistributionRelease>,
     kernel: String,
     given: String,
 }
 
-/// Parses a distribution name with its release and, where there are several, its kernel: `rhel10`,
-/// `debian 13`, `sles15sp6`, `ol9-uek7`.
+/// Parses a distribution with its release and optionally its kernel: `rhel10`, `debian 13`,
+/// `sles15sp6`, `ol9-uek7`.
 pub(super) fn parse_choice(given: &str) -> Result<DistributionChoice, String> {
     let written = given.trim().to_ascii_lowercase();
     let letters = written.bytes().take_while(u8::is_ascii_alphabetic).count();
     let (name, rest) = written.split_at_checked(letters).unwrap_or_default();
-    let Some(distribution) = table()
+    let Some(distribution) = distribution_table()
         .distribution
         .iter()
         .find(|one| one.names.iter().any(|own| own == name))
@@ -107,20 +105,19 @@ pub(super) fn parse_choice(given: &str) -> Result<DistributionChoice, String> {
     })
 }
 
-/// Every name that `--os` accepts.
 pub fn known_names() -> impl Iterator<Item = &'static str> {
-    table()
+    distribution_table()
         .distribution
         .iter()
         .flat_map(|one| &one.names)
         .map(String::as_str)
 }
 
-/// The Red Hat vendor of a kernel version, one per major release; `None` if this vendor or version
-/// is not Red Hat's.
+/// Returns the Red Hat vendor that ships this kernel version, such as `el10`. `None` if the current
+/// vendor is not Red Hat or no release ships the version.
 pub(super) fn red_hat_successor(vendor: &str, kernel: &str) -> Option<&'static str> {
     let rows = || {
-        table()
+        distribution_table()
             .release
             .iter()
             .filter(|row| row.of.iter().any(|of| of == "rhel"))
@@ -133,21 +130,22 @@ pub(super) fn red_hat_successor(vendor: &str, kernel: &str) -> Option<&'static s
         .and_then(|kernel| kernel.vendor.as_deref())
 }
 
-/// The row of a release: its own, or that of its major release.
-fn release_row(of: &Distribution, version: &str) -> Option<&'static Release> {
-    let covers = |row: &&Release| {
+/// The row of a release. A minor release without a row, such as `9.4`, gets the row of its major
+/// release, `9`.
+fn release_row(of: &Distribution, version: &str) -> Option<&'static DistributionRelease> {
+    let covers = |row: &&DistributionRelease| {
         let rest = version.strip_prefix(row.version.as_str());
-        row.is_of(of) && rest.is_some_and(|rest| rest.is_empty() || rest.starts_with('.'))
+        row.is_release_of(of) && rest.is_some_and(|rest| rest.is_empty() || rest.starts_with('.'))
     };
-    table()
+    distribution_table()
         .release
         .iter()
         .filter(covers)
         .max_by_key(|row| row.version.len())
 }
 
-impl Release {
-    fn is_of(&self, distribution: &Distribution) -> bool {
+impl DistributionRelease {
+    fn is_release_of(&self, distribution: &Distribution) -> bool {
         self.of
             .iter()
             .any(|of| distribution.names.first() == Some(of))
@@ -155,35 +153,42 @@ impl Release {
 }
 
 impl DistributionChoice {
-    pub(super) fn id(&self) -> &'static str {
+    pub(super) fn os_release_id(&self) -> &'static str {
         &self.distribution.id
     }
 
-    /// The kernel and its vendor; the error says what to specify.
-    pub(super) fn own_kernel(&self) -> Result<(&'static str, Option<&'static str>), String> {
+    /// Returns version and vendor of the release's only kernel; the error lists the kernels to
+    /// choose from.
+    pub(super) fn sole_kernel_and_vendor(
+        &self,
+    ) -> Result<(&'static str, Option<&'static str>), String> {
         let Some(release) = self.release else {
             return Err(self.unknown_release_error());
         };
-        match &self.kernels(release)[..] {
-            [only] => Ok((&only.version, self.vendor_of(only))),
+        match &self.matching_kernels(release)[..] {
+            [only] => Ok((&only.version, self.vendor_of_kernel(only))),
             _ => Err(self.kernel_choice_error(release)),
         }
     }
 
-    /// The vendor of this kernel version or release; `None` if the kernel's own name decides.
-    pub(super) fn vendor(&self, kernel: &str) -> Result<Option<&'static str>, String> {
+    /// The vendor of a kernel version or full release; `None` if only the full release string
+    /// identifies the vendor.
+    pub(super) fn kernel_vendor(&self, kernel: &str) -> Result<Option<&'static str>, String> {
         let Some(release) = self.release else {
             let vendor = self.distribution.vendor.as_deref();
             return vendor.map(Some).ok_or_else(|| self.unknown_release_error());
         };
         let numbers = |text: &str| Version::parse(text).map(|is| (is.number(0), is.number(1)));
-        let offered = self.kernels(release);
+        let offered = self.matching_kernels(release);
         let same = offered
             .iter()
             .filter(|own| numbers(&own.version) == numbers(kernel));
-        let mut vendors: Vec<Option<&str>> = same.map(|own| self.vendor_of(own)).collect();
+        let mut vendors: Vec<Option<&str>> = same.map(|own| self.vendor_of_kernel(own)).collect();
         if vendors.is_empty() {
-            vendors = offered.iter().map(|own| self.vendor_of(own)).collect();
+            vendors = offered
+                .iter()
+                .map(|own| self.vendor_of_kernel(own))
+                .collect();
         }
         vendors.dedup();
         let is_bare = kernel
@@ -196,30 +201,34 @@ impl DistributionChoice {
         }
     }
 
-    /// The kernels of a release that match the user's choice.
-    fn kernels(&self, release: &'static Release) -> Vec<&'static Kernel> {
-        let fits = |kernel: &&Kernel| {
+    /// The kernel whose name is exactly what the user gave, else all kernels whose names start with
+    /// that text.
+    fn matching_kernels(
+        &self,
+        release: &'static DistributionRelease,
+    ) -> Vec<&'static ShippedKernel> {
+        let fits = |kernel: &&ShippedKernel| {
             self.kernel.is_empty()
                 || kernel
                     .name
                     .as_deref()
                     .is_some_and(|name| name.starts_with(self.kernel.as_str()))
         };
-        let exact = |kernel: &&Kernel| kernel.name.as_deref() == Some(self.kernel.as_str());
+        let exact = |kernel: &&ShippedKernel| kernel.name.as_deref() == Some(self.kernel.as_str());
         let all = release.kernel.iter();
         all.clone()
             .find(exact)
             .map_or_else(|| all.filter(fits).collect(), |kernel| vec![kernel])
     }
 
-    fn vendor_of(&self, kernel: &'static Kernel) -> Option<&'static str> {
+    fn vendor_of_kernel(&self, kernel: &'static ShippedKernel) -> Option<&'static str> {
         kernel
             .vendor
             .as_deref()
             .or(self.distribution.vendor.as_deref())
     }
 
-    fn first_name(&self) -> &str {
+    fn primary_name(&self) -> &str {
         self.distribution
             .names
             .first()
@@ -227,8 +236,8 @@ impl DistributionChoice {
             .unwrap_or_default()
     }
 
-    fn kernel_choice_error(&self, release: &Release) -> String {
-        let (name, version) = (self.first_name(), &release.version);
+    fn kernel_choice_error(&self, release: &DistributionRelease) -> String {
+        let (name, version) = (self.primary_name(), &release.version);
         let all: Vec<String> = release
             .kernel
             .iter()
@@ -244,7 +253,7 @@ impl DistributionChoice {
             .collect();
         if all.is_empty() {
             return format!(
-                "{name}{version} has a single kernel; `{}` does not name it",
+                "{name}{version} has only one kernel, and `{}` does not name it",
                 self.given
             );
         }
@@ -255,12 +264,12 @@ impl DistributionChoice {
     }
 
     fn unknown_release_error(&self) -> String {
-        let name = self.first_name();
+        let name = self.primary_name();
         let releases = || {
-            table()
+            distribution_table()
                 .release
                 .iter()
-                .filter(|row| row.is_of(self.distribution))
+                .filter(|row| row.is_release_of(self.distribution))
         };
         let parts = releases().filter(|row| {
             row.version
@@ -280,7 +289,7 @@ impl DistributionChoice {
             .collect();
         if all.is_empty() {
             return format!(
-                "the kernel of {} is not in walwise's table; name it with --kernel",
+                "the kernel version of {} is unknown; give it with --kernel",
                 self.given
             );
         }
@@ -300,11 +309,9 @@ mod tests {
 
     use super::*;
 
-    /// Every kernel has a valid version and a known vendor, names are unique, and a release with
-    /// several kernels names each.
     #[test]
     fn the_table_is_sound() {
-        let table: DistributionTable = parse(TABLE_TEXT).unwrap();
+        let table: DistributionTable = parse_without_verification_stamps(TABLE_TEXT).unwrap();
         let vendors = [
             "el7", "el8", "el9", "el10", "uek", "debian", "ubuntu", "sles", "amazon", "alibaba",
         ];
@@ -352,26 +359,30 @@ mod tests {
         }
     }
 
-    /// By each name of its distribution, alone and with the name of the kernel.
+    /// Tries each name of a distribution, with and without the name of a kernel.
     #[test]
     fn every_release_can_be_named() {
-        for distribution in &table().distribution {
-            for release in table().release.iter().filter(|row| row.is_of(distribution)) {
+        for distribution in &distribution_table().distribution {
+            for release in distribution_table()
+                .release
+                .iter()
+                .filter(|row| row.is_release_of(distribution))
+            {
                 for name in &distribution.names {
                     let whole = format!("{name}{}", release.version);
                     let alone = parse_choice(&whole).unwrap();
                     assert_eq!(
-                        alone.own_kernel().is_ok(),
+                        alone.sole_kernel_and_vendor().is_ok(),
                         release.kernel.len() == 1,
                         "{whole}"
                     );
                     for kernel in &release.kernel {
                         let Some(own) = &kernel.name else { continue };
-                        let says = alone.own_kernel().unwrap_err();
+                        let says = alone.sole_kernel_and_vendor().unwrap_err();
                         assert!(says.contains(&format!("-{own}")), "{says}");
                         let found = parse_choice(&format!("{whole}-{own}")).unwrap();
                         assert_eq!(
-                            found.own_kernel().unwrap().0,
+                            found.sole_kernel_and_vendor().unwrap().0,
                             kernel.version,
                             "{whole}-{own}"
                         );

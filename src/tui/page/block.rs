@@ -1,43 +1,37 @@
-//! The blocks of a page: lines that belong together, whether they can be selected, what Enter does,
-//! what is copied.
-
 use ratatui::text::Line;
 
-use crate::escape::Command;
+use crate::escape::ShellCommand;
 use crate::facts::Subject;
 use crate::tui::screen_id::ScreenId;
 
-/// The effect of Enter on a block.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum EnterEffect {
     Nothing,
-    /// Unfolds or folds the block.
     Unfold,
-    /// Moves into the pane.
     OpenPane,
-    /// Opens this screen with this block selected and unfolded.
+    /// Opens a screen and selects and unfolds the block with this key there.
     Open(ScreenId, String),
 }
 
 /// Lines that belong together.
 #[derive(Clone, Debug)]
 pub struct Block {
-    /// The name for the selection; `None` if it cannot be selected.
+    /// Name for the selection; `None` if the block cannot be selected.
     pub key: Option<String>,
     pub lines: Vec<Line<'static>>,
     pub enter: EnterEffect,
-    /// The commands to copy.
-    pub commands: Vec<Command>,
-    /// Its fact, which can be entered or assumed.
+    /// Commands that the key `y` copies.
+    pub commands: Vec<ShellCommand>,
+    /// Fact whose value the user can enter with the key `i`.
     pub fact: Option<(Subject, String)>,
-    /// Whether it is a problem, which `n` jumps to.
+    /// True for a problem; the key `n` jumps to the next problem.
     pub has_issue: bool,
     pub(super) is_heading: bool,
 }
 
 impl Block {
-    /// Lines that cannot be selected.
-    pub fn text(lines: Vec<Line<'static>>) -> Self {
+    /// Builds a block that cannot be selected.
+    pub fn new_text(lines: Vec<Line<'static>>) -> Self {
         Self {
             key: None,
             lines,
@@ -49,30 +43,33 @@ impl Block {
         }
     }
 
-    /// Lines that cannot be selected; a click opens this block on that screen.
-    pub fn link(lines: Vec<Line<'static>>, screen: ScreenId, key: String) -> Self {
+    /// Builds a block that cannot be selected; a click opens another screen at the block `key`.
+    pub fn new_link(lines: Vec<Line<'static>>, screen: ScreenId, key: String) -> Self {
         Self {
             enter: EnterEffect::Open(screen, key),
-            ..Self::text(lines)
+            ..Self::new_text(lines)
         }
     }
 
-    pub(super) fn heading(lines: Vec<Line<'static>>) -> Self {
+    pub(super) fn new_heading(lines: Vec<Line<'static>>) -> Self {
         Self {
             is_heading: true,
-            ..Self::text(lines)
+            ..Self::new_text(lines)
         }
     }
 
-    pub fn item(key: impl Into<String>, enter: EnterEffect, lines: Vec<Line<'static>>) -> Self {
+    pub fn new_selectable_item(
+        key: impl Into<String>,
+        enter: EnterEffect,
+        lines: Vec<Line<'static>>,
+    ) -> Self {
         Self {
             key: Some(key.into()),
             enter,
-            ..Self::text(lines)
+            ..Self::new_text(lines)
         }
     }
 
-    /// Marks it as a problem.
     pub fn with_issue(self, is_amiss: bool) -> Self {
         Self {
             has_issue: is_amiss,
@@ -80,7 +77,6 @@ impl Block {
         }
     }
 
-    /// Its text, for searches.
     pub(super) fn plain_text(&self) -> String {
         self.lines
             .iter()

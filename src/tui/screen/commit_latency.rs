@@ -1,43 +1,46 @@
-//! Commit latency: each method with its interval on a common logarithmic axis and its comparison;
-//! below each, its figures. Shared by the overview and the probe screen.
+//! Commit latency of each sync method, as a table with intervals on a common logarithmic axis. The
+//! overview and the probe screen share the table.
 
 use ratatui::text::{Line, Span};
 
 use crate::facts::catalog::postgres::WalSyncMethod;
-use crate::measure::{Estimate, Latencies, Measurement, MethodResult, comparison_label, sentence};
+use crate::measure::{
+    Estimate, Latencies, Measurement, MethodResult, comparison_label, measurement_sentence,
+};
 use crate::report::Report;
-use crate::report::axis::Axis;
 use crate::report::latency::{has_no_flushes, sync_method_in_force};
+use crate::report::time_axis::LogTimeAxis;
 use crate::report::view::latency as latency_view;
 use crate::report::view::wording::count_noun;
-use crate::text::{group_digits, micros_or_dash};
+use crate::text::{format_micros_or_dash, group_digits};
 use crate::tui::data::Data;
 use crate::tui::page::{Block, EnterEffect, Page, PageState};
-use crate::tui::screen::details::Details;
+use crate::tui::screen::detail_lines::DetailLines;
 use crate::tui::theme::{TextRole, Theme};
 use crate::tui::widgets::{axis, interval, text};
 
-/// In fewer columns intervals are not drawn.
+/// Minimum columns for the intervals; with fewer, the table leaves the intervals out.
 const MIN_FIELD: usize = 12;
-/// Columns for name, median, p99, and back-to-back median.
+/// Widths in columns.
 const NAME: usize = 13;
 const MEDIAN: usize = 8;
 const TAIL: usize = 8;
 const BACK_TO_BACK: usize = 12;
 const GAP: usize = 2;
 
-/// The measurement of the chosen target, with its time.
-pub fn shown_measurement(data: &Data) -> Option<(&Measurement, String)> {
+/// Results so far of a running probe, or else the last measurement. The text states the time of the
+/// measurement.
+pub fn live_or_last_measurement(data: &Data) -> Option<(&Measurement, String)> {
     let live = data
         .running_measurement()
         .map(|live| (live, "measuring …".to_owned()));
     live.or_else(|| {
-        data.measurement()
+        data.reported_measurement()
             .map(|done| (done, format!("measured {}", done.when)))
     })
 }
 
-/// How to measure, or why it is impossible.
+/// Returns the key to press, or the reason why the target cannot be measured.
 pub fn how_to_measure(data: &Data) -> (String, TextRole) {
     match data.check_measurable() {
         Ok(()) => (
@@ -48,23 +51,23 @@ pub fn how_to_measure(data: &Data) -> (String, TextRole) {
     }
 }
 
-/// Commit latency, in a sentence.
-pub fn summary(data: &Data, report: &Report, measurement: &Measurement) -> String {
+/// Returns one sentence, with the number of caveats.
+pub fn latency_summary(data: &Data, report: &Report, measurement: &Measurement) -> String {
     let target = report.targets.get(data.focus.position);
     let Some(says) = target.and_then(|target| latency_view::latency_text(report, target)) else {
-        return sentence(
+        return measurement_sentence(
             measurement,
             sync_method_in_force(report, data.focus.cluster.as_ref()),
         );
     };
-    match latency_view::caveats(measurement).len() {
+    match latency_view::caveat_texts(measurement).len() {
         0 => says,
         doubts => format!("{says}; {}", count_noun(doubts, "caveat")),
     }
 }
 
-/// The methods in narrow rows: median and interval.
-pub fn narrow_rows(
+/// Leaves out p99, the back-to-back figures and the remarks.
+pub fn narrow_latency_rows(
     data: &Data,
     report: &Report,
     measurement: &Measurement,
@@ -76,16 +79,16 @@ pub fn narrow_rows(
         measurement,
         room,
     };
-    let Chart { rows, axis, .. } = table.chart(true);
+    let Chart { rows, axis, .. } = table.build_chart(true);
     table
-        .warning_lines()
+        .suppressed_flush_warning_lines()
         .into_iter()
         .chain(rows)
         .chain(axis)
         .collect()
 }
 
-/// Each method in a row, after a warning if flushes are not durable.
+/// One row per sync method, below a warning if flushes never reach the disk.
 pub struct MethodTable<'a> {
     pub data: &'a Data,
     pub report: &'a Report,
@@ -94,38 +97,49 @@ pub struct MethodTable<'a> {
 }
 
 impl MethodTable<'_> {
-    /// Adds the table; `enter` maps the name of a row to the effect of Enter.
-    pub fn add(&self, page: &mut Page, state: &PageState, enter: impl Fn(String) -> EnterEffect) {
-        let Chart { head, rows, axis } = self.chart(false);
-        page.text(self.warning_lines().into_iter().chain([head]).collect());
+    /// Adds the table; `enter` maps a row's key to the effect of Enter.
+    pub fn push_table(
+        &self,
+        page: &mut Page,
+        state: &PageState,
+        enter: impl Fn(String) -> EnterEffect,
+    ) {
+        let Chart { head, rows, axis } = self.build_chart(false);
+        page.push_text(
+            self.suppressed_flush_warning_lines()
+                .into_iter()
+                .chain([head])
+                .collect(),
+        );
         for (row, line) in self.measurement.server_rows_with_errors().zip(rows) {
             let key = format!("method {}", row.method.name());
             let enter = enter(key.clone());
             let mut lines = vec![line];
             if enter == EnterEffect::Unfold && state.is_unfolded(&key) {
-                lines.extend(self.detail_lines(row));
+                lines.extend(self.method_detail_lines(row));
             }
-            page.blocks
-                .push(Block::item(key, enter, lines).with_issue(row.error.is_some()));
+            page.blocks.push(
+                Block::new_selectable_item(key, enter, lines).with_issue(row.error.is_some()),
+            );
         }
-        page.text(axis);
+        page.push_text(axis);
     }
 
-    /// A warning if the figures are not those of durable commits.
-    fn warning_lines(&self) -> Vec<Line<'static>> {
+    /// Empty unless flushes never reach the disk.
+    fn suppressed_flush_warning_lines(&self) -> Vec<Line<'static>> {
         if !flushes_are_suppressed(self.data, self.report) {
             return Vec::new();
         }
-        let doubt = self.data.theme.style(TextRole::Doubt);
+        let doubt = self.data.theme.role_style(TextRole::Doubt);
         text::wrap(latency_view::WITHOUT_FLUSHES, self.room)
             .into_iter()
             .map(|row| Line::styled(row, doubt))
             .collect()
     }
 
-    fn chart(&self, is_brief: bool) -> Chart {
+    fn build_chart(&self, is_brief: bool) -> Chart {
         let in_force = sync_method_in_force(self.report, self.data.focus.cluster.as_ref());
-        chart(
+        build_chart(
             self.measurement,
             in_force,
             self.data.theme,
@@ -134,10 +148,9 @@ impl MethodTable<'_> {
         )
     }
 
-    /// All figures of a method, and their source.
-    fn detail_lines(&self, row: &MethodResult) -> Vec<Line<'static>> {
-        let mut details = Details::new(self.data.theme, self.room.saturating_sub(2));
-        details.field(
+    fn method_detail_lines(&self, row: &MethodResult) -> Vec<Line<'static>> {
+        let mut details = DetailLines::new(self.data.theme, self.room.saturating_sub(2));
+        details.push_field(
             "source",
             &format!(
                 "{}, {}",
@@ -146,7 +159,7 @@ impl MethodTable<'_> {
             ),
         );
         if let Some(error) = &row.error {
-            details.field("failed", error);
+            details.push_field("failed", error);
         } else {
             let in_force = sync_method_in_force(self.report, self.data.focus.cluster.as_ref());
             let figures = latency_view::method_row(self.measurement, row, in_force);
@@ -158,11 +171,11 @@ impl MethodTable<'_> {
                 .skip(1)
                 .filter(|(name, says)| !name.is_empty() && *says != "–")
                 .collect();
-            details.fields(&fields);
+            details.push_fields(&fields);
             let counted = |of: &Latencies| format!("{} commits", group_digits(of.samples));
             for (name, latencies) in [("paced", &row.paced), ("back to back", &row.back_to_back)] {
                 if let Some(of) = latencies {
-                    details.field(name, &counted(of));
+                    details.push_field(name, &counted(of));
                 }
             }
         }
@@ -176,20 +189,20 @@ impl MethodTable<'_> {
             let against = comparison.against.name();
             let says =
                 format!("{against}: {value:.1} % less, 99 % interval {low:.1} – {high:.1} %");
-            details.field("against", &says);
+            details.push_field("against", &says);
         }
-        details.gap();
-        details.indented()
+        details.push_empty_line();
+        details.into_indented_lines()
     }
 }
 
-pub fn caveats(details: &mut Details, measurement: &Measurement) {
-    for says in latency_view::caveats(measurement) {
-        details.field("caveat", &says);
+pub fn push_caveats(details: &mut DetailLines, measurement: &Measurement) {
+    for says in latency_view::caveat_texts(measurement) {
+        details.push_field("caveat", &says);
     }
 }
 
-/// Whether flushes never reach the disk, so that no figure is that of a durable commit.
+/// True if flushes never reach the disk, so that the figures are not those of durable commits.
 fn flushes_are_suppressed(data: &Data, report: &Report) -> bool {
     data.focus
         .target
@@ -197,15 +210,13 @@ fn flushes_are_suppressed(data: &Data, report: &Report) -> bool {
         .is_some_and(|target| has_no_flushes(report, target))
 }
 
-/// A table of methods: header, one line each, and the axis of the intervals.
 struct Chart {
     head: Line<'static>,
     rows: Vec<Line<'static>>,
     axis: Vec<Line<'static>>,
 }
 
-/// Column widths: the field for intervals (0 if it does not fit) and the remark at the end of a
-/// row.
+/// Widths in columns; `field` holds the intervals and is 0 if they do not fit.
 struct ChartColumns {
     field: usize,
     remark: usize,
@@ -237,7 +248,7 @@ impl ChartColumns {
     const FIELD_START: usize = NAME + GAP + MEDIAN + GAP;
 }
 
-fn chart(
+fn build_chart(
     measurement: &Measurement,
     in_force: Option<WalSyncMethod>,
     theme: Theme,
@@ -247,22 +258,22 @@ fn chart(
     let methods: Vec<&MethodResult> = measurement.server_rows_with_errors().collect();
     let longest = methods
         .iter()
-        .map(|row| text::width(&remark(measurement, row, in_force)))
+        .map(|row| text::width(&row_remark(measurement, row, in_force)))
         .max();
     let widths = ChartColumns::new(room, longest.unwrap_or_default(), is_brief);
     let measured = methods.iter().filter(|row| row.error.is_none());
-    let axis = Axis::spanning(
+    let axis = LogTimeAxis::from_spans(
         measured
             .filter_map(|row| row.paced.as_ref())
             .map(|of| (of.median_us.low, of.median_us.high)),
     );
-    let axis = axis.and_then(|axis| Some((axis, axis::lines(&axis, widths.field)?)));
+    let axis = axis.and_then(|axis| Some((axis, axis::axis_lines(&axis, widths.field)?)));
     let drawn = methods.iter().map(|row| {
         let is_in_force = measurement.is_in_force(row, in_force);
         let said = match widths.remark {
             1 if is_in_force => "◂".to_owned(),
             1 => String::new(),
-            _ => remark(measurement, row, in_force),
+            _ => row_remark(measurement, row, in_force),
         };
         method_line(
             row,
@@ -273,14 +284,14 @@ fn chart(
         )
     });
     let rows = drawn.collect();
-    let dim = theme.style(TextRole::Dim);
-    let left = text::blank(ChartColumns::FIELD_START);
+    let dim = theme.role_style(TextRole::Dim);
+    let left = text::spaces(ChartColumns::FIELD_START);
     let scale = axis.iter().flat_map(|(_, lines)| lines);
     let scale = scale
         .map(|row| Line::styled(format!("{left}{}", row.trim_end()), dim))
         .collect();
     let field = if widths.field > 0 {
-        text::pad("  95 % interval", widths.field + GAP)
+        text::pad_or_truncate("  95 % interval", widths.field + GAP)
     } else {
         String::new()
     };
@@ -296,9 +307,9 @@ fn chart(
     };
     let head = format!(
         "{}{:>MEDIAN$}{}{field}{figures}",
-        text::blank(NAME + GAP),
+        text::spaces(NAME + GAP),
         "median",
-        text::blank(GAP)
+        text::spaces(GAP)
     );
     Chart {
         head: Line::styled(head, dim),
@@ -309,60 +320,70 @@ fn chart(
 
 fn method_line(
     row: &MethodResult,
-    axis: Option<&Axis>,
+    axis: Option<&LogTimeAxis>,
     widths: &ChartColumns,
     (is_in_force, said): (bool, &str),
     theme: Theme,
 ) -> Line<'static> {
-    let (plain, dim) = (theme.style(TextRole::Plain), theme.style(TextRole::Dim));
-    let name = text::pad(row.method.name(), NAME + GAP);
+    let (plain, dim) = (
+        theme.role_style(TextRole::Plain),
+        theme.role_style(TextRole::Dim),
+    );
+    let name = text::pad_or_truncate(row.method.name(), NAME + GAP);
     let mut spans = vec![Span::styled(
         name,
         if is_in_force {
-            theme.style(TextRole::Heading)
+            theme.role_style(TextRole::Heading)
         } else {
             plain
         },
     )];
     if let Some(error) = &row.error {
-        spans.push(Span::styled(error.clone(), theme.style(TextRole::Doubt)));
+        spans.push(Span::styled(
+            error.clone(),
+            theme.role_style(TextRole::Doubt),
+        ));
         return Line::from(spans);
     }
     spans.push(Span::raw(format!(
         "{:>MEDIAN$}{}",
-        micros_or_dash(row.median_us()),
-        text::blank(GAP)
+        format_micros_or_dash(row.paced_median_us()),
+        text::spaces(GAP)
     )));
     if widths.field > 0 {
         let paced = axis.zip(row.paced.as_ref());
-        let bar = paced.map(|(axis, paced)| interval::bar(paced.median_us, axis, widths.field));
-        let bar = bar.unwrap_or_else(|| text::blank(widths.field));
+        let bar =
+            paced.map(|(axis, paced)| interval::interval_bar(paced.median_us, axis, widths.field));
+        let bar = bar.unwrap_or_else(|| text::spaces(widths.field));
         spans.push(Span::styled(
-            format!("{bar}{}", text::blank(GAP)),
-            theme.style(TextRole::Accent),
+            format!("{bar}{}", text::spaces(GAP)),
+            theme.role_style(TextRole::Accent),
         ));
     }
     if !widths.is_brief {
-        let p99 = micros_or_dash(row.p99_us());
-        let loops = micros_or_dash(row.back_to_back_us());
+        let p99 = format_micros_or_dash(row.paced_p99_us());
+        let loops = format_micros_or_dash(row.back_to_back_us());
         spans.push(Span::styled(
             format!("{p99:>TAIL$}{loops:>width$}", width = GAP + BACK_TO_BACK),
             dim,
         ));
-        spans.push(Span::raw(text::blank(GAP)));
+        spans.push(Span::raw(text::spaces(GAP)));
     }
     spans.push(Span::styled(said.to_owned(), plain));
     Line::from(spans)
 }
 
-/// The remark at the end of a row.
-fn remark(
+/// Joins the comparison, the server's setting and the mark of the method in force.
+fn row_remark(
     measurement: &Measurement,
     row: &MethodResult,
     in_force: Option<WalSyncMethod>,
 ) -> String {
     let comparison = comparison_label(measurement, row);
-    let setting = measurement.log.setting(row.method).unwrap_or_default();
+    let setting = measurement
+        .log
+        .setting_for_method(row.method)
+        .unwrap_or_default();
     let mark = if measurement.is_in_force(row, in_force) {
         "◂ in force"
     } else {

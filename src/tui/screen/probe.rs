@@ -1,19 +1,20 @@
-//! The probe: what it does, live results while it runs, and the result: intervals, curves, a
-//! histogram, and tails by round.
+//! The probe screen: live results during a measurement, and the final result.
 //!
-//! The question before it is an overlay. While it runs, figures are shown as they come, but only a
-//! planned interim analysis calls a comparison settled.
+//! Figures appear as they come, but only a planned interim analysis may call a comparison settled.
+//! An overlay asks before a probe starts.
 
 use ratatui::text::{Line, Span};
 
-use super::details::Details;
-use super::list_limits::no_target_page;
+use super::detail_lines::DetailLines;
+use super::shared_page_parts::no_target_page;
 use super::{commit_latency, curves};
-use crate::measure::{Latencies, Measurement, MethodResult, Progress, sentence, sparkline};
+use crate::measure::{
+    Latencies, Measurement, MethodResult, Progress, measurement_sentence, sparkline,
+};
 use crate::report::Report;
 use crate::report::latency::sync_method_in_force;
 use crate::report::view::latency::HEADING;
-use crate::text::{group_digits, micros, micros_or_dash};
+use crate::text::{format_micros, format_micros_or_dash, group_digits};
 use crate::tui::data::{Activity, Data};
 use crate::tui::page::{EnterEffect, Page, PageState};
 use crate::tui::theme::TextRole;
@@ -21,15 +22,15 @@ use crate::tui::viewport::Viewport;
 use crate::tui::widgets::columns::{self, Column, StyledText};
 use crate::tui::widgets::{histogram, text};
 
-/// Rows of curves and histogram, with axes.
+/// Rows of the curves and of the histogram, with axes.
 const CHART_ROWS: usize = 8;
-/// The width for curves and histogram side by side, and the gap between.
+/// Columns needed to show curves and histogram side by side.
 const TWO_COLUMN_WIDTH: usize = 120;
 const GAP: usize = 3;
-/// Columns of the tail table without the rounds, including gaps.
+/// Columns of the tail table besides the rounds, including gaps.
 const BESIDE_ROUNDS: usize = 55;
 
-pub fn page(data: &Data, state: &PageState, room: Viewport) -> Page {
+pub fn probe_page(data: &Data, state: &PageState, room: Viewport) -> Page {
     let Some((report, _)) = data.chosen_target() else {
         return no_target_page(data, "measure");
     };
@@ -40,7 +41,7 @@ pub fn page(data: &Data, state: &PageState, room: Viewport) -> Page {
         report,
         room: room.columns,
     };
-    match (&data.activity, data.measurement()) {
+    match (&data.activity, data.reported_measurement()) {
         (
             Activity::Probing {
                 target,
@@ -50,10 +51,10 @@ pub fn page(data: &Data, state: &PageState, room: Viewport) -> Page {
             },
             _,
         ) if Some(target) == data.focus.target.as_ref() => {
-            view.push_running(&mut page, progress.as_deref(), *cancelled);
+            view.push_running_probe(&mut page, progress.as_deref(), *cancelled);
         }
         (_, Some(measurement)) => view.push_result(&mut page, measurement),
-        (_, None) => view.push_unmeasured(&mut page),
+        (_, None) => view.push_unmeasured_notice(&mut page),
     }
     page
 }
@@ -66,7 +67,7 @@ struct ProbePage<'a> {
 }
 
 impl ProbePage<'_> {
-    fn heading(&self, page: &mut Page, aside: &str) {
+    fn push_heading(&self, page: &mut Page, aside: &str) {
         const BEFORE: &str = "Probe of ";
         let name = self
             .data
@@ -78,103 +79,105 @@ impl ProbePage<'_> {
         let taken = text::width(BEFORE)
             .saturating_add(text::width(aside))
             .saturating_add(3);
-        let name = text::fit_middle(name, self.room.saturating_sub(taken).max(12));
-        page.heading(self.data.theme, &format!("{BEFORE}{name}"), aside);
+        let name = text::truncate_middle(name, self.room.saturating_sub(taken).max(12));
+        page.push_heading(self.data.theme, &format!("{BEFORE}{name}"), aside);
     }
 
-    fn details(&self) -> Details {
-        Details::new(self.data.theme, self.room)
+    fn new_details(&self) -> DetailLines {
+        DetailLines::new(self.data.theme, self.room)
     }
 
-    fn push_unmeasured(&self, page: &mut Page) {
-        self.heading(page, "not measured");
-        let mut details = self.details();
-        self.failure(&mut details);
-        details.gap();
+    fn push_unmeasured_notice(&self, page: &mut Page) {
+        self.push_heading(page, "not measured");
+        let mut details = self.new_details();
+        self.push_last_failure(&mut details);
+        details.push_empty_line();
         match self.data.check_measurable() {
             Ok(()) => {
-                details
-                    .paragraph("p shows what will be written, where and for how long, then asks.");
-                details.gap();
-                details.paragraph(
-                    "It commits as the server does, with each sync method in turn, so a disturbance \
-                     hits every method alike. It stops when more rounds cannot change the advice, \
+                details.push_paragraph(
+                    "Press p to see what the probe would write, where and for how long. \
+                     Nothing starts before you confirm.",
+                );
+                details.push_empty_line();
+                details.push_paragraph(
+                    "The probe commits as the server does, with each sync method in turn, so a \
+                     disturbance hits every method alike. It stops when more rounds cannot change the advice, \
                      or when time is up.",
                 );
             }
-            Err(why) => details.paragraph(why),
+            Err(why) => details.push_paragraph(why),
         }
-        page.text(details.lines);
+        page.push_text(details.lines);
     }
 
-    /// Why the last probe of this target failed, if it did.
-    fn failure(&self, details: &mut Details) {
+    /// Shows the error of the last probe if that probe measured this target.
+    fn push_last_failure(&self, details: &mut DetailLines) {
         let ended = self
             .data
             .last_probe
             .as_ref()
             .filter(|ended| Some(&ended.target) == self.data.focus.target.as_ref());
         if let Some(why) = ended.and_then(|ended| ended.error.as_deref()) {
-            details.gap();
-            details.paragraph(why);
+            details.push_empty_line();
+            details.push_paragraph(why);
         }
     }
 
-    fn push_running(&self, page: &mut Page, progress: Option<&Progress>, cancelled: bool) {
+    fn push_running_probe(&self, page: &mut Page, progress: Option<&Progress>, cancelled: bool) {
         let Some(progress) = progress else {
-            return self.heading(page, "starting");
+            return self.push_heading(page, "starting");
         };
-        self.heading(
+        self.push_heading(
             page,
             &format!(
                 "{}, {}",
                 progress.phase.description(),
-                progress.remaining_time()
+                progress.remaining_time_text()
             ),
         );
-        let says = match progress.interim_comparison() {
+        let says = match progress.interim_comparison_text() {
             _ if cancelled => "cancelling; the results so far are kept".to_owned(),
             Some(says) => says,
             None => "first round still running".to_owned(),
         };
-        let mut details = self.details();
-        details.paragraph(&says);
+        let mut details = self.new_details();
+        details.push_paragraph(&says);
         // At least two lines, so that the figures below do not jump.
         while details.lines.len() < 2 {
-            details.gap();
+            details.push_empty_line();
         }
-        page.text(details.lines);
+        page.push_text(details.lines);
         let Some(measurement) = &progress.interim else {
             return;
         };
-        self.figures(page, measurement, &progress.histogram);
-        let mut details = self.details();
-        details.gap();
-        commit_latency::caveats(&mut details, measurement);
+        self.push_figures(page, measurement, &progress.histogram);
+        let mut details = self.new_details();
+        details.push_empty_line();
+        commit_latency::push_caveats(&mut details, measurement);
         if details.lines.len() > 1 {
-            page.text(details.lines);
+            page.push_text(details.lines);
         }
     }
 
     fn push_result(&self, page: &mut Page, measurement: &Measurement) {
         let (rounds, seconds) = (measurement.rounds, measurement.seconds);
-        self.heading(
+        self.push_heading(
             page,
             &format!(
                 "measured {}: {rounds} rounds in {seconds:.1} s",
                 measurement.when
             ),
         );
-        let mut details = self.details();
+        let mut details = self.new_details();
         let in_force = sync_method_in_force(self.report, self.data.focus.cluster.as_ref());
-        details.paragraph(&sentence(measurement, in_force));
-        commit_latency::caveats(&mut details, measurement);
-        self.failure(&mut details);
-        details.gap();
-        page.text(details.lines);
+        details.push_paragraph(&measurement_sentence(measurement, in_force));
+        commit_latency::push_caveats(&mut details, measurement);
+        self.push_last_failure(&mut details);
+        details.push_empty_line();
+        page.push_text(details.lines);
         let ended = self.data.last_probe.as_ref();
         let ended = ended.filter(|ended| Some(&ended.target) == self.data.focus.target.as_ref());
-        self.figures(
+        self.push_figures(
             page,
             measurement,
             ended
@@ -183,13 +186,13 @@ impl ProbePage<'_> {
         );
     }
 
-    fn figures(&self, page: &mut Page, measurement: &Measurement, histogram: &[(f64, u64)]) {
+    fn push_figures(&self, page: &mut Page, measurement: &Measurement, histogram: &[(f64, u64)]) {
         let theme = self.data.theme;
-        page.text(vec![Line::from(vec![
-            Span::styled(HEADING, theme.style(TextRole::Heading)),
+        page.push_text(vec![Line::from(vec![
+            Span::styled(HEADING, theme.role_style(TextRole::Heading)),
             Span::styled(
-                format!("   {}", measurement.basis()),
-                theme.style(TextRole::Dim),
+                format!("   {}", measurement.paced_basis_text()),
+                theme.role_style(TextRole::Dim),
             ),
         ])]);
         let rows = commit_latency::MethodTable {
@@ -198,15 +201,18 @@ impl ProbePage<'_> {
             measurement,
             room: self.room,
         };
-        rows.add(page, self.state, |_| EnterEffect::Unfold);
-        self.curves_and_times(page, measurement, histogram);
-        page.text(self.tail_table(measurement));
+        rows.push_table(page, self.state, |_| EnterEffect::Unfold);
+        self.push_charts(page, measurement, histogram);
+        page.push_text(self.tail_latency_table(measurement));
     }
 
-    /// What medians hide: the course of the rounds, and slow commits.
-    fn tail_table(&self, measurement: &Measurement) -> Vec<Line<'static>> {
+    /// Shows what medians hide: the course of the rounds, and slow commits.
+    fn tail_latency_table(&self, measurement: &Measurement) -> Vec<Line<'static>> {
         let theme = self.data.theme;
-        let (plain, dim) = (theme.style(TextRole::Plain), theme.style(TextRole::Dim));
+        let (plain, dim) = (
+            theme.role_style(TextRole::Plain),
+            theme.role_style(TextRole::Dim),
+        );
         let wide = self.room.saturating_sub(BESIDE_ROUNDS).clamp(10, 40);
         let row = |(row, paced): (&MethodResult, &Latencies)| -> Vec<StyledText> {
             let flushes = row
@@ -217,17 +223,20 @@ impl ProbePage<'_> {
                 (row.method.name().to_owned(), plain),
                 (
                     sparkline(&paced.rounds_us, wide),
-                    theme.style(TextRole::Accent),
+                    theme.role_style(TextRole::Accent),
                 ),
-                right(micros(paced.p95_us)),
-                right(micros_or_dash(paced.p99_us)),
-                right(micros(paced.max_us)),
+                right(format_micros(paced.p95_us)),
+                right(format_micros_or_dash(paced.p99_us)),
+                right(format_micros(paced.max_us)),
                 right(flushes),
             ]
         };
         let head = |said: &str| (format!("{said:>8}"), dim);
         let mut rows = vec![vec![
-            ("Tail latency".to_owned(), theme.style(TextRole::Heading)),
+            (
+                "Tail latency".to_owned(),
+                theme.role_style(TextRole::Heading),
+            ),
             ("rounds".to_owned(), dim),
             head("p95"),
             head("p99"),
@@ -236,34 +245,30 @@ impl ProbePage<'_> {
         ]];
         let measured = measurement
             .server_rows_with_errors()
-            .filter_map(MethodResult::with_paced);
+            .filter_map(MethodResult::row_with_paced);
         rows.extend(measured.map(row));
         let shape = [
-            Column::keep(13),
-            Column::drop(4),
-            Column::drop(2),
-            Column::keep(8),
-            Column::drop(3),
-            Column::drop(1),
+            Column::new_cuttable(13),
+            Column::new_droppable(4),
+            Column::new_droppable(2),
+            Column::new_cuttable(8),
+            Column::new_droppable(3),
+            Column::new_droppable(1),
         ];
         let mut lines = vec![Line::default()];
-        lines.extend(columns::lines(&rows, &shape, self.room));
+        lines.extend(columns::align_rows(&rows, &shape, self.room));
         lines
     }
 
-    /// Curves and histogram, side by side if there is room.
-    fn curves_and_times(
-        &self,
-        page: &mut Page,
-        measurement: &Measurement,
-        histogram: &[(f64, u64)],
-    ) {
+    /// Places curves and histogram side by side if both fit.
+    fn push_charts(&self, page: &mut Page, measurement: &Measurement, histogram: &[(f64, u64)]) {
         let in_force = sync_method_in_force(self.report, self.data.focus.cluster.as_ref());
         let (half, is_wide) = match self.room {
             TWO_COLUMN_WIDTH.. => ((self.room - GAP) / 2, true),
             narrow => (narrow, false),
         };
-        let curves = curves::lines(measurement, in_force, self.data.theme, half, CHART_ROWS);
+        let curves =
+            curves::latency_curve_lines(measurement, in_force, self.data.theme, half, CHART_ROWS);
         let times = self.histogram_lines(measurement, histogram, half);
         let gap = || vec![Line::default()];
         let both = if is_wide && !curves.is_empty() && !times.is_empty() {
@@ -272,11 +277,11 @@ impl ProbePage<'_> {
             vec![curves, times]
         };
         for lines in both.into_iter().filter(|lines| !lines.is_empty()) {
-            page.text(gap().into_iter().chain(lines).collect());
+            page.push_text(gap().into_iter().chain(lines).collect());
         }
     }
 
-    /// The distribution of commit times with the default method.
+    /// Commit times with the default method.
     fn histogram_lines(
         &self,
         measurement: &Measurement,
@@ -297,14 +302,14 @@ impl ProbePage<'_> {
             .name();
         let aside = format!("   {method}, {} commits", group_digits(all));
         let mut lines = vec![Line::from(vec![
-            Span::styled("Histogram", theme.style(TextRole::Heading)),
+            Span::styled("Histogram", theme.role_style(TextRole::Heading)),
             Span::styled(
-                text::truncate(&aside, columns.saturating_sub(9)),
-                theme.style(TextRole::Dim),
+                text::truncate_to_width(&aside, columns.saturating_sub(9)),
+                theme.role_style(TextRole::Dim),
             ),
         ])];
-        let drawn = histogram::chart(buckets, columns, CHART_ROWS).into_iter();
-        lines.extend(drawn.map(|row| Line::styled(row, theme.style(TextRole::Accent))));
+        let drawn = histogram::histogram_chart(buckets, columns, CHART_ROWS).into_iter();
+        lines.extend(drawn.map(|row| Line::styled(row, theme.role_style(TextRole::Accent))));
         lines
     }
 }

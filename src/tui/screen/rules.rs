@@ -1,13 +1,13 @@
-//! Rules: every rule with its result for the target and the host, applying ones first; unfolded,
-//! its trace for each subject.
+//! Lists every rule with its result for the target and the host; unfolding shows the trace for each
+//! subject.
 //!
-//! The report keeps no traces of rules that do not apply, which are most. Such a rule is evaluated
-//! again, over the facts of the report, when it is unfolded.
+//! The report stores no traces of rules that do not apply, which are the majority. Such a rule is
+//! evaluated again from the report's facts when the user unfolds the rule.
 
 use ratatui::text::Line;
 
-use super::details::Details;
-use super::list_limits::no_target_page;
+use super::detail_lines::DetailLines;
+use super::shared_page_parts::no_target_page;
 use crate::facts::Subject;
 use crate::report::Report;
 use crate::report::view::Badge;
@@ -15,19 +15,19 @@ use crate::rules::{self, EvaluationOptions, Finding, Level, Outcome};
 use crate::tui::data::Data;
 use crate::tui::labels;
 use crate::tui::page::{Block, EnterEffect, Page, PageState};
-use crate::tui::rule_results::{RuleResult, RuleResults};
+use crate::tui::rule_results::{RuleResult, RuleSummary};
 use crate::tui::theme::{TextRole, Theme};
 use crate::tui::widgets::columns::{self, Column, StyledText};
 
-/// Traces shown of a rule that does not apply; `walwise explain` shows all.
+/// Limit of traces shown for a rule that does not apply; `walwise explain` shows all.
 const MAX_TRACES: usize = 8;
 
-pub fn page(data: &Data, state: &PageState, room: usize) -> Page {
+pub fn rules_page(data: &Data, state: &PageState, room: usize) -> Page {
     let Some((report, _)) = data.chosen_target() else {
         return no_target_page(data, "judge");
     };
     let mut page = Page::default();
-    let view = RuleCatalog {
+    let view = RulesPage {
         data,
         state,
         report,
@@ -35,7 +35,7 @@ pub fn page(data: &Data, state: &PageState, room: usize) -> Page {
         theme: data.theme,
     };
     for came_to in RuleResult::ALL {
-        view.push_group(&mut page, came_to);
+        view.push_result_group(&mut page, came_to);
     }
     if page.blocks.is_empty() {
         let said = if state.filter.is_some() {
@@ -43,16 +43,19 @@ pub fn page(data: &Data, state: &PageState, room: usize) -> Page {
         } else {
             "No rules."
         };
-        page.text(vec![Line::styled(said, data.theme.style(TextRole::Dim))]);
+        page.push_text(vec![Line::styled(
+            said,
+            data.theme.role_style(TextRole::Dim),
+        )]);
     }
     page
 }
 
-fn block_key(rule: &str) -> String {
+fn rule_block_key(rule: &str) -> String {
     format!("rule {rule}")
 }
 
-struct RuleCatalog<'a> {
+struct RulesPage<'a> {
     data: &'a Data,
     state: &'a PageState,
     report: &'a Report,
@@ -60,16 +63,16 @@ struct RuleCatalog<'a> {
     theme: Theme,
 }
 
-impl RuleCatalog<'_> {
-    fn push_group(&self, page: &mut Page, came_to: RuleResult) {
+impl RulesPage<'_> {
+    fn push_result_group(&self, page: &mut Page, came_to: RuleResult) {
         let here = self
             .data
             .focus
             .rules
             .iter()
             .filter(|judged| judged.result == came_to);
-        let (shown, rows): (Vec<&RuleResults>, Vec<Vec<StyledText>>) = here
-            .map(|judged| (judged, self.cells(judged)))
+        let (shown, rows): (Vec<&RuleSummary>, Vec<Vec<StyledText>>) = here
+            .map(|judged| (judged, self.rule_cells(judged)))
             .filter(|(judged, cells)| self.matches_filter(judged, cells))
             .unzip();
         if shown.is_empty() {
@@ -82,39 +85,45 @@ impl RuleCatalog<'_> {
             RuleResult::NoSubject => "Not applicable here",
         };
         let aside = format!("{} of {}", shown.len(), self.data.focus.rules.len());
-        page.heading(self.theme, title, &aside);
+        page.push_heading(self.theme, title, &aside);
         // Most rules do not apply, so each of them gets one line; unfolding shows everything.
         let matters = matches!(came_to, RuleResult::Applies | RuleResult::Undecided);
         let title = if matters {
-            Column::wrap(self.room.saturating_mul(2) / 5)
+            Column::new_wrapping(self.room.saturating_mul(2) / 5)
         } else {
-            Column::keep(20)
+            Column::new_cuttable(20)
         };
-        let shape = [Column::keep(9), Column::keep(18), Column::drop(1), title];
+        let shape = [
+            Column::new_cuttable(9),
+            Column::new_cuttable(18),
+            Column::new_droppable(1),
+            title,
+        ];
         for (mut lines, judged) in columns::wrapped_rows(&rows, &shape, self.room)
             .into_iter()
             .zip(shown)
         {
-            let key = block_key(&judged.rule);
+            let key = rule_block_key(&judged.rule);
             if self.state.is_unfolded(&key) {
                 lines.extend(self.detail_lines(judged));
             }
             let is_amiss = judged
                 .findings_in(self.report)
                 .any(|finding| finding.level >= Level::Warning);
-            page.blocks
-                .push(Block::item(key, EnterEffect::Unfold, lines).with_issue(is_amiss));
+            page.blocks.push(
+                Block::new_selectable_item(key, EnterEffect::Unfold, lines).with_issue(is_amiss),
+            );
         }
     }
 
-    fn matches_filter(&self, judged: &RuleResults, cells: &[StyledText]) -> bool {
+    fn matches_filter(&self, judged: &RuleSummary, cells: &[StyledText]) -> bool {
         let cells: Vec<&str> = cells.iter().map(|(said, _)| said.as_str()).collect();
-        // Titles differ between subjects, and the row shows only the first.
+        // Titles differ between subjects, and the row shows only the first title.
         let titles: Vec<&str> = judged
             .findings_in(self.report)
             .map(|finding| finding.title.as_str())
             .collect();
-        self.state.passes(&format!(
+        self.state.passes_filter(&format!(
             "{} {} {}",
             judged.result.label(),
             cells.join(" "),
@@ -122,10 +131,10 @@ impl RuleCatalog<'_> {
         ))
     }
 
-    fn cells(&self, judged: &RuleResults) -> Vec<StyledText> {
+    fn rule_cells(&self, judged: &RuleSummary) -> Vec<StyledText> {
         let (plain, dim) = (
-            self.theme.style(TextRole::Plain),
-            self.theme.style(TextRole::Dim),
+            self.theme.role_style(TextRole::Plain),
+            self.theme.role_style(TextRole::Dim),
         );
         let mut findings = judged.findings_in(self.report);
         if let Some(first) = findings.next() {
@@ -144,7 +153,7 @@ impl RuleCatalog<'_> {
             return vec![
                 (
                     Badge::Level(first.level, is_open).text(),
-                    self.theme.level(first.level),
+                    self.theme.level_style(first.level),
                 ),
                 (judged.rule.clone(), plain),
                 (
@@ -154,11 +163,11 @@ impl RuleCatalog<'_> {
                 (first.title.clone(), plain),
             ];
         }
-        // The unfilled title: a filled one would read as if the rule applied here.
+        // A title with values filled in would read as if the rule applied here.
         let rule = self.data.rules.find(&judged.rule);
         let level = rule.map(|rule| rule.level.as_str()).unwrap_or_default();
         let title = rule
-            .map(|rule| rule.question.unfilled())
+            .map(|rule| rule.question.text_without_subject())
             .unwrap_or_default();
         let of = judged
             .unaffected
@@ -179,53 +188,57 @@ impl RuleCatalog<'_> {
         ]
     }
 
-    fn detail_lines(&self, judged: &RuleResults) -> Vec<Line<'static>> {
-        let mut details = Details::new(self.theme, self.room.saturating_sub(2));
+    fn detail_lines(&self, judged: &RuleSummary) -> Vec<Line<'static>> {
+        let mut details = DetailLines::new(self.theme, self.room.saturating_sub(2));
         let mut told: Option<&Finding> = None;
         for finding in judged.findings_in(self.report) {
-            details.paragraph(&finding.title);
-            // Most rules give the same reason for every subject.
+            details.push_paragraph(&finding.title);
+            // Most rules give one reason for all subjects, which is shown only once.
             if told.is_none_or(|told| told.because != finding.because) {
-                details.reasons(self.report, finding, &[]);
+                details.push_reasons(self.report, finding, &[]);
                 told = Some(finding);
             }
-            details.needs(finding);
-            details.trace(finding);
+            details.push_missing_fact_sets(finding);
+            details.push_trace(finding);
         }
         if judged.findings.is_empty() {
-            self.push_description(&mut details, judged);
+            self.push_rule_description(&mut details, judged);
         }
         for subject in judged.unaffected.iter().take(MAX_TRACES) {
-            self.push_trace(&mut details, judged, subject);
+            self.push_reevaluated_trace(&mut details, judged, subject);
         }
         let more = judged.unaffected.len().saturating_sub(MAX_TRACES);
         if more > 0 {
-            details.paragraph(&format!(
+            details.push_paragraph(&format!(
                 "Does not apply to {more} more; `walwise explain {}` shows why.",
                 judged.rule
             ));
         }
         if judged.result == RuleResult::NoSubject {
-            details.paragraph("Not applicable here.");
+            details.push_paragraph("Not applicable here.");
         }
-        details.gap();
-        details.indented()
+        details.push_empty_line();
+        details.into_indented_lines()
     }
 
-    /// The description of a rule without findings.
-    fn push_description(&self, details: &mut Details, judged: &RuleResults) {
+    fn push_rule_description(&self, details: &mut DetailLines, judged: &RuleSummary) {
         let Some(rule) = self.data.rules.find(&judged.rule) else {
             return;
         };
-        details.paragraph(&rule.title.unfilled());
-        details.paragraph(&rule.because.unfilled());
-        details.field("rule", &format!("{}, for {}", rule.id, rule.scope));
+        details.push_paragraph(&rule.title.text_without_subject());
+        details.push_paragraph(&rule.because.text_without_subject());
+        details.push_field("rule", &format!("{}, for {}", rule.id, rule.scope));
         if !rule.refs.is_empty() {
-            details.field("sources", &rule.refs.join(" · "));
+            details.push_field("sources", &rule.refs.join(" · "));
         }
     }
 
-    fn push_trace(&self, details: &mut Details, judged: &RuleResults, subject: &Subject) {
+    fn push_reevaluated_trace(
+        &self,
+        details: &mut DetailLines,
+        judged: &RuleSummary,
+        subject: &Subject,
+    ) {
         let Some(rule) = self.data.rules.find(&judged.rule) else {
             return;
         };
@@ -235,15 +248,15 @@ impl RuleCatalog<'_> {
         };
         let finding = rules::evaluate_rule(rule, &self.report.facts, subject, circumstances);
         if finding.outcome == Outcome::DoesNotApply {
-            details.trace(&finding);
+            details.push_trace(&finding);
         } else {
-            // The report of a very large stack leaves facts out, so this evaluation differs from
-            // the original one.
+            // The report of a very large stack leaves facts out, so a second evaluation can have
+            // another outcome.
             let more = format!(
                 "`walwise explain {}` shows why it does not apply to {subject}.",
                 rule.id
             );
-            details.paragraph(&more);
+            details.push_paragraph(&more);
         }
     }
 }

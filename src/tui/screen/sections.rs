@@ -1,12 +1,12 @@
-//! Sections of the report on a page: sentences as text, and entries with rules as rows that unfold
-//! to their reasons.
+//! Converts sections of the report into blocks of a page. Sentences become text, and entries with
+//! rules become rows that unfold to reasons.
 
 use std::collections::BTreeSet;
 
 use ratatui::text::Line;
 
-use super::details::Details;
-use crate::escape::Command;
+use super::detail_lines::DetailLines;
+use crate::escape::ShellCommand;
 use crate::report::Report;
 use crate::report::text::layer_cells;
 use crate::report::view::{
@@ -20,40 +20,38 @@ use crate::tui::theme::TextRole;
 use crate::tui::widgets::columns::{self, Column, StyledText};
 use crate::tui::widgets::text;
 
-/// What to draw, and its width.
 #[derive(Clone, Copy)]
 pub struct SectionView<'a> {
     pub data: &'a Data,
-    /// The reports searched for findings; the first match wins.
+    /// Reports searched for findings. If two contain the same finding, the first counts.
     pub reports: &'a [&'a Report],
     pub state: &'a PageState,
     pub room: usize,
 }
 
 /// A bullet or an instruction of a section.
-pub struct Item<'a> {
+pub struct SectionItem<'a> {
     pub key: String,
     pub level: Option<Level>,
     /// Two marks, a setting, a subject, the text, and dim text.
     cells: [StyledText; 6],
     pub about: &'a ItemRef,
     details: &'a [Detail],
-    /// A short form of the text.
     pub brief: String,
 }
 
 const COLUMNS: [Column; 6] = [
-    Column::wrap(9),
-    Column::keep(8),
-    Column::keep(14),
-    Column::keep(8),
-    Column::wrap(24),
-    Column::wrap_or_drop(17, 1),
+    Column::new_wrapping(9),
+    Column::new_cuttable(8),
+    Column::new_cuttable(14),
+    Column::new_cuttable(8),
+    Column::new_wrapping(24),
+    Column::new_wrapping_or_droppable(17, 1),
 ];
 
-impl Item<'_> {
-    /// The commands to apply it.
-    pub fn commands(&self) -> Vec<Command> {
+impl SectionItem<'_> {
+    /// Commands that apply the item.
+    pub fn commands(&self) -> Vec<ShellCommand> {
         let commands = self.details.iter().find_map(|detail| {
             let Detail::Commands(_, commands) = detail else {
                 return None;
@@ -63,9 +61,9 @@ impl Item<'_> {
         commands.unwrap_or_default()
     }
 
-    /// Replaces the text by the fix, if there is one.
+    /// Replaces the text by the item's fix, if the item has one.
     #[must_use]
-    pub fn with_fix(mut self) -> Self {
+    pub fn with_fix_as_text(mut self) -> Self {
         let remedy = self.details.iter().find_map(|detail| match detail {
             Detail::Field("fix", says) => Some(says.to_string()),
             _ => None,
@@ -75,31 +73,30 @@ impl Item<'_> {
         self
     }
 
-    /// Whether it is a problem: a warning or above.
+    /// True for warnings and critical items.
     pub fn has_issue(&self) -> bool {
         self.level >= Some(Level::Warning)
     }
 }
 
 impl SectionView<'_> {
-    /// Adds a section with all its entries.
-    pub fn add(&self, page: &mut Page, section: &Section) {
+    pub fn push_section(&self, page: &mut Page, section: &Section) {
         let theme = self.data.theme;
         if !section.heading.is_empty() {
             let mut rows = text::wrap(&section.heading.to_string(), self.room).into_iter();
-            page.heading(theme, &rows.next().unwrap_or_default(), "");
-            page.text(
-                rows.map(|row| Line::styled(row, theme.style(TextRole::Heading)))
+            page.push_heading(theme, &rows.next().unwrap_or_default(), "");
+            page.push_text(
+                rows.map(|row| Line::styled(row, theme.role_style(TextRole::Heading)))
                     .collect(),
             );
         }
         for element in &section.elements {
             let cells = |row: Vec<String>| {
                 row.into_iter()
-                    .map(|cell| (cell, theme.style(TextRole::Plain)))
+                    .map(|cell| (cell, theme.role_style(TextRole::Plain)))
             };
             let table = |rows: Vec<Vec<StyledText>>| {
-                let shape = vec![Column::wrap(8); rows.first().map_or(0, Vec::len)];
+                let shape = vec![Column::new_wrapping(8); rows.first().map_or(0, Vec::len)];
                 columns::wrapped_rows(&rows, &shape, self.room)
                     .into_iter()
                     .flatten()
@@ -108,14 +105,14 @@ impl SectionView<'_> {
             match element {
                 Element::Sentence(says) => {
                     let rows = text::wrap(&says.to_string(), self.room);
-                    page.text(rows.into_iter().map(Line::raw).collect());
+                    page.push_text(rows.into_iter().map(Line::raw).collect());
                 }
                 Element::Bullets(_) | Element::Instructions(_) => {
                     page.blocks
-                        .extend(self.blocks(&self.items(section, element)));
+                        .extend(self.item_blocks(&self.element_items(section, element)));
                 }
                 Element::Stack(layers) => {
-                    page.text(table(
+                    page.push_text(table(
                         layers
                             .iter()
                             .map(|one| cells(layer_cells(one)).collect())
@@ -126,41 +123,42 @@ impl SectionView<'_> {
                     let row = |row: &Vec<RichText>| {
                         cells(row.iter().map(ToString::to_string).collect()).collect()
                     };
-                    page.text(table(grid.rows.iter().map(row).collect()));
+                    page.push_text(table(grid.rows.iter().map(row).collect()));
                 }
             }
         }
     }
 
-    /// The entries of a section.
-    pub fn all_items<'s>(&self, section: &'s Section) -> Vec<Item<'s>> {
+    pub fn section_items<'s>(&self, section: &'s Section) -> Vec<SectionItem<'s>> {
         section
             .elements
             .iter()
-            .flat_map(|element| self.items(section, element))
+            .flat_map(|element| self.element_items(section, element))
             .collect()
     }
 
-    fn items<'s>(&self, section: &Section, element: &'s Element) -> Vec<Item<'s>> {
+    fn element_items<'s>(&self, section: &Section, element: &'s Element) -> Vec<SectionItem<'s>> {
         match element {
             Element::Bullets(Bullets { bullets, .. }) => bullets
                 .iter()
-                .map(|one| self.bullet(section, one))
+                .map(|one| self.bullet_item(section, one))
                 .collect(),
-            Element::Instructions(steps) => steps.iter().map(|one| self.instruction(one)).collect(),
+            Element::Instructions(steps) => {
+                steps.iter().map(|one| self.instruction_item(one)).collect()
+            }
             Element::Sentence(_) | Element::Grid(_) | Element::Stack(_) => Vec::new(),
         }
     }
 
-    fn bullet<'s>(&self, section: &Section, bullet: &'s Bullet) -> Item<'s> {
+    fn bullet_item<'s>(&self, section: &Section, bullet: &'s Bullet) -> SectionItem<'s> {
         let (plain, dim) = (
-            self.data.theme.style(TextRole::Plain),
-            self.data.theme.style(TextRole::Dim),
+            self.data.theme.role_style(TextRole::Plain),
+            self.data.theme.role_style(TextRole::Dim),
         );
         let mark = |at: usize| {
             let style = |mark: &Badge| match mark {
-                Badge::Level(level, _) => self.data.theme.level(*level),
-                _ => self.data.theme.tone(mark.tone()),
+                Badge::Level(level, _) => self.data.theme.level_style(*level),
+                _ => self.data.theme.tone_style(mark.tone()),
             };
             bullet
                 .badges
@@ -189,7 +187,7 @@ impl SectionView<'_> {
             (says, plain),
             (bullet.note.to_string(), dim),
         ];
-        Item {
+        SectionItem {
             key,
             level,
             cells,
@@ -199,15 +197,15 @@ impl SectionView<'_> {
         }
     }
 
-    fn instruction<'s>(&self, step: &'s Instruction) -> Item<'s> {
+    fn instruction_item<'s>(&self, step: &'s Instruction) -> SectionItem<'s> {
         let (plain, dim) = (
-            self.data.theme.style(TextRole::Plain),
-            self.data.theme.style(TextRole::Dim),
+            self.data.theme.role_style(TextRole::Plain),
+            self.data.theme.role_style(TextRole::Dim),
         );
         let cells = [
             (
                 step.level.as_str().to_owned(),
-                self.data.theme.level(step.level),
+                self.data.theme.level_style(step.level),
             ),
             (String::new(), plain),
             (step.setting.to_owned(), plain),
@@ -222,7 +220,7 @@ impl SectionView<'_> {
             (step.change.clone(), plain),
             (step.interrupts.to_owned(), dim),
         ];
-        Item {
+        SectionItem {
             key: step.item.key.clone(),
             level: Some(step.level),
             cells,
@@ -232,22 +230,26 @@ impl SectionView<'_> {
         }
     }
 
-    /// The entries as blocks, with the details of unfolded ones.
-    pub fn blocks(&self, items: &[Item<'_>]) -> Vec<Block> {
+    /// Unfolded items include their details.
+    pub fn item_blocks(&self, items: &[SectionItem<'_>]) -> Vec<Block> {
         let rows: Vec<Vec<StyledText>> = items.iter().map(|item| item.cells.to_vec()).collect();
         let rows = columns::wrapped_rows(&rows, &COLUMNS, self.room)
             .into_iter()
             .zip(items);
-        let block = |(mut lines, item): (Vec<Line<'static>>, &Item<'_>)| {
+        let block = |(mut lines, item): (Vec<Line<'static>>, &SectionItem<'_>)| {
             let is_bare = item.about.rules.is_empty();
             if is_bare || self.state.is_unfolded(&item.key) {
                 lines.extend(self.detail_lines(item));
             }
             let mut block = match (is_bare, &item.about.fact) {
-                (false, _) => Block::item(item.key.clone(), EnterEffect::Unfold, lines)
-                    .with_issue(item.has_issue()),
-                (true, Some(_)) => Block::item(item.key.clone(), EnterEffect::Nothing, lines),
-                (true, None) => Block::text(lines),
+                (false, _) => {
+                    Block::new_selectable_item(item.key.clone(), EnterEffect::Unfold, lines)
+                        .with_issue(item.has_issue())
+                }
+                (true, Some(_)) => {
+                    Block::new_selectable_item(item.key.clone(), EnterEffect::Nothing, lines)
+                }
+                (true, None) => Block::new_text(lines),
             };
             block.commands = item.commands();
             block.fact.clone_from(&item.about.fact);
@@ -256,25 +258,25 @@ impl SectionView<'_> {
         rows.map(block).collect()
     }
 
-    /// The report's details, then the reasons of each rule.
-    fn detail_lines(&self, item: &Item<'_>) -> Vec<Line<'static>> {
-        let mut details = Details::new(self.data.theme, self.room.saturating_sub(2));
+    fn detail_lines(&self, item: &SectionItem<'_>) -> Vec<Line<'static>> {
+        let mut details = DetailLines::new(self.data.theme, self.room.saturating_sub(2));
         details.push_report_details(item.details);
-        for (report, finding) in self.findings(item.about) {
-            details.reasons(report, finding, item.details);
+        for (report, finding) in self.findings_behind(item.about) {
+            details.push_reasons(report, finding, item.details);
             if item.details.is_empty() {
-                details.needs(finding);
+                details.push_missing_fact_sets(finding);
             }
-            details.trace(finding);
+            details.push_trace(finding);
         }
         if !item.about.rules.is_empty() {
-            details.gap();
+            details.push_empty_line();
         }
-        details.indented()
+        details.into_indented_lines()
     }
 
-    /// The findings behind an entry: those of its subject, else those about the target.
-    fn findings(&self, about: &ItemRef) -> Vec<(&Report, &Finding)> {
+    /// Returns findings about the item's subject; if there are none, findings that concern the
+    /// target.
+    fn findings_behind(&self, about: &ItemRef) -> Vec<(&Report, &Finding)> {
         let of_rules = self.reports.iter().flat_map(|report| {
             let holds = |one: &&Finding| {
                 about.rules.contains(&one.rule) && one.outcome != Outcome::DoesNotApply
@@ -290,7 +292,7 @@ impl SectionView<'_> {
         let mut found = if exact.is_empty() { others } else { exact };
         found.retain(|(_, finding)| {
             about.subject.as_ref() == Some(&finding.subject)
-                || self.data.focus.concerns(&finding.subject)
+                || self.data.focus.concerns_target(&finding.subject)
         });
         let mut seen = BTreeSet::new();
         found.retain(|(_, finding)| seen.insert((&finding.rule, &finding.subject)));

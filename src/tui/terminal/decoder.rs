@@ -1,33 +1,34 @@
-//! Decodes terminal input into keys, mouse actions and pastes: ECMA-48 for the form of sequences,
-//! xterm's "ctlseqs" for their meaning. Any bytes are accepted, split anywhere; at most a few
-//! kilobytes are buffered.
+//! Decodes terminal input into keys, mouse actions and pastes.
+//!
+//! ECMA-48 defines the form of sequences, and xterm's "ctlseqs" their meaning. The decoder accepts
+//! any bytes, split anywhere, and buffers at most a few kilobytes.
 
 use std::str;
 use std::time::Duration;
 
 use ratatui::layout::Position;
 
-use crate::tui::key::KeyPress;
+use crate::tui::key_press::KeyPress;
 use crate::tui::msg::{MouseAction, Msg};
 
 const ESC: u8 = 0x1b;
 const INTERRUPT: u8 = 0x03;
 const PASTE_ENDS: &[u8] = b"\x1b[201~";
 
-/// The longest sequence in bytes; longer ones are ignored.
+/// In bytes; longer sequences are ignored.
 const MAX_SEQUENCE: usize = 64;
-/// Bytes kept of a paste: twice the size of a text field.
+/// In bytes; a text field holds half as many.
 const MAX_PASTE: usize = 4_096;
-/// How long to wait for the rest of a sequence before treating it as the Escape key.
+/// Time to wait for the rest of a sequence. After that, the buffered escape counts as the Escape
+/// key.
 const SEQUENCE_TIMEOUT: Duration = Duration::from_millis(25);
-/// How long to wait after the only Ctrl-C of a paste before treating it as the key, because the
-/// paste has no end.
+/// Time to wait after the only Ctrl-C of a paste. After that, the Ctrl-C counts as a key, because
+/// the end of the paste is missing.
 const PASTE_TIMEOUT: Duration = Duration::from_millis(150);
 
-/// Decodes input incrementally.
 #[derive(Debug, Default)]
 pub struct Decoder {
-    /// An incomplete sequence.
+    /// Bytes of an incomplete sequence.
     buffer: Vec<u8>,
     paste: Option<Paste>,
 }
@@ -39,7 +40,7 @@ struct Paste {
     last: u8,
 }
 
-/// The first element of some bytes.
+/// Meaning of the first bytes of the input.
 enum Sequence {
     Ignored,
     Event(Msg),
@@ -47,7 +48,7 @@ enum Sequence {
 }
 
 impl Decoder {
-    /// Decodes these bytes, after those that are buffered.
+    /// Decodes bytes that follow those of earlier calls.
     pub fn decode(&mut self, bytes: &[u8]) -> Vec<Msg> {
         self.buffer.extend_from_slice(bytes);
         let held = std::mem::take(&mut self.buffer);
@@ -63,7 +64,7 @@ impl Decoder {
                 }
                 used
             } else {
-                let Some((used, sequence)) = parse_first(rest) else {
+                let Some((used, sequence)) = parse_first_sequence(rest) else {
                     break;
                 };
                 match sequence {
@@ -80,28 +81,27 @@ impl Decoder {
         }
         self.buffer = rest.to_vec();
         if self.buffer.len() > MAX_SEQUENCE {
-            // The sequence continues to its end, so that its remaining bytes are not taken for
-            // keys.
+            // Keeps the start of the sequence, so that its remaining bytes are not taken for keys.
             self.buffer.truncate(2);
         }
         msgs
     }
 
-    /// How long to wait before [`Decoder::quiet`]; `None` to wait for input.
-    pub fn timeout(&self) -> Option<Duration> {
+    /// Time to wait before [`Decoder::flush`]; `None` to wait for input without a limit.
+    pub fn flush_timeout(&self) -> Option<Duration> {
         match &self.paste {
             Some(paste) => paste.may_be_interrupted().then_some(PASTE_TIMEOUT),
-            None => self.is_escape().then_some(SEQUENCE_TIMEOUT),
+            None => self.may_be_escape_key().then_some(SEQUENCE_TIMEOUT),
         }
     }
 
-    /// The key that the buffered bytes mean if nothing follows.
+    /// Decodes buffered bytes that no further byte follows.
     pub fn flush(&mut self) -> Vec<Msg> {
         if self.paste.as_ref().is_some_and(Paste::may_be_interrupted) {
             *self = Self::default();
-            return vec![Msg::Key(KeyPress::control('c'))];
+            return vec![Msg::Key(KeyPress::from_control_letter('c'))];
         }
-        if !self.is_escape() {
+        if !self.may_be_escape_key() {
             return Vec::new();
         }
         let mut keys = vec![Msg::Key(KeyPress::from_name("esc"))];
@@ -111,20 +111,20 @@ impl Decoder {
         keys
     }
 
-    /// Whether the buffered bytes may be Escape and the key after it.
-    fn is_escape(&self) -> bool {
+    /// True if the bytes can mean Escape, or Escape and the letter O.
+    fn may_be_escape_key(&self) -> bool {
         matches!(self.buffer.as_slice(), [ESC] | [ESC, b'O'])
     }
 }
 
 impl Paste {
-    /// Consumes bytes of the paste; returns how many, and whether it has ended.
+    /// Returns the number of consumed bytes, and true once the paste has ended.
     fn consume(&mut self, bytes: &[u8]) -> (usize, bool) {
         let end = bytes
             .windows(PASTE_ENDS.len())
             .position(|window| window == PASTE_ENDS);
         let length = end.unwrap_or_else(|| {
-            // The end marker may be split between reads.
+            // The end marker may be split between two reads.
             let begun = (1..PASTE_ENDS.len()).rev().find(|begun| {
                 PASTE_ENDS
                     .get(..*begun)
@@ -147,36 +147,37 @@ impl Paste {
         }
     }
 
-    /// Whether a single Ctrl-C is the last byte so far.
+    /// True if the only Ctrl-C is the last byte so far.
     fn may_be_interrupted(&self) -> bool {
         self.interrupts == 1 && self.last == INTERRUPT
     }
 }
 
-/// The first element and its length in bytes; `None` if more input is needed to decide.
-fn parse_first(bytes: &[u8]) -> Option<(usize, Sequence)> {
+/// Returns the length in bytes of the first sequence, and its meaning; `None` if more input is
+/// needed.
+fn parse_first_sequence(bytes: &[u8]) -> Option<(usize, Sequence)> {
     match bytes {
         [] | [ESC] | [ESC, b'O'] => None,
         [ESC, b'[', rest @ ..] => {
-            let (length, sequence) = parse_control(rest)?;
+            let (length, sequence) = parse_control_sequence(rest)?;
             Some((length.saturating_add(2), sequence))
         }
-        [ESC, b'O', last, ..] if application_key(*last).is_some() => Some((
+        [ESC, b'O', last, ..] if application_mode_key(*last).is_some() => Some((
             3,
-            application_key(*last).map_or(Sequence::Ignored, key_event),
+            application_mode_key(*last).map_or(Sequence::Ignored, key_event),
         )),
-        // Alt with these has other meanings in terminals.
+        // Terminals also send these bytes for Alt with Tab or Backspace, so they are ignored.
         [ESC, b'\t' | 0x7f, ..] => Some((2, Sequence::Ignored)),
-        // Escape and a key in one read are two keys, since no command uses Alt.
+        // No command uses Alt, so Escape and a character in one read count as two keys.
         [ESC, ..] => Some((1, key_event("esc"))),
         [byte, ..] if byte.is_ascii() => Some((1, ascii_key(*byte))),
         _ => parse_character(bytes),
     }
 }
 
-fn parse_control(rest: &[u8]) -> Option<(usize, Sequence)> {
+fn parse_control_sequence(rest: &[u8]) -> Option<(usize, Sequence)> {
     match rest {
-        // The legacy mouse report (X10 encoding).
+        // Legacy mouse report (X10 encoding).
         [b'M', what, column, row, ..] => {
             let number = |byte: &u8| u32::from(byte.saturating_sub(32));
             return Some((4, mouse_event(number(what), number(column), number(row))));
@@ -189,7 +190,7 @@ fn parse_control(rest: &[u8]) -> Option<(usize, Sequence)> {
     let end = rest.iter().position(|byte| !(0x20..=0x3f).contains(byte))?;
     let (parameters, last) = (rest.get(..end)?, *rest.get(end)?);
     if !(0x40..=0x7e).contains(&last) {
-        // Cut short by another sequence.
+        // Another sequence cut this one short.
         return Some((
             end,
             if end == 0 {
@@ -199,11 +200,11 @@ fn parse_control(rest: &[u8]) -> Option<(usize, Sequence)> {
             },
         ));
     }
-    Some((end.saturating_add(1), interpret(parameters, last)))
+    Some((end.saturating_add(1), interpret_sequence(parameters, last)))
 }
 
-/// The meaning of a control sequence, by its parameters and final byte.
-fn interpret(parameters: &[u8], last: u8) -> Sequence {
+/// Interprets a control sequence by its parameters and final byte.
+fn interpret_sequence(parameters: &[u8], last: u8) -> Sequence {
     let parameters = str::from_utf8(parameters).unwrap_or_default();
     let (private, parameters) = parameters
         .strip_prefix('<')
@@ -230,7 +231,7 @@ fn interpret(parameters: &[u8], last: u8) -> Sequence {
         (b'~', Some(5)) => "pgup",
         (b'~', Some(6)) => "pgdn",
         (b'~', Some(200)) => return Sequence::PasteBegins,
-        // Keys with modifiers, which some terminals send unasked.
+        // Some terminals send this form for keys with modifiers, although nothing requested it.
         (b'~', Some(27)) => return modified_key(third, second),
         (b'u', _) => return modified_key(first, second),
         _ => return Sequence::Ignored,
@@ -242,12 +243,12 @@ fn interpret(parameters: &[u8], last: u8) -> Sequence {
     }
 }
 
-/// Whether a parameter includes a modifier: 2 is Alt, 4 is Control.
+/// The value 2 stands for Alt and 4 for Control; the parameter is their sum plus 1.
 fn has_modifier(parameter: Option<u32>, modifier: u32) -> bool {
     parameter.unwrap_or(1).saturating_sub(1) & modifier != 0
 }
 
-/// A key by its character code.
+/// Decodes a key that is sent as a character code with modifiers.
 fn modified_key(code: Option<u32>, modifiers: Option<u32>) -> Sequence {
     let Some(c) = code.and_then(char::from_u32) else {
         return Sequence::Ignored;
@@ -257,7 +258,7 @@ fn modified_key(code: Option<u32>, modifiers: Option<u32>) -> Sequence {
     }
     match u8::try_from(c) {
         _ if has_modifier(modifiers, 4) && c.is_ascii_alphabetic() => {
-            Sequence::Event(Msg::Key(KeyPress::control(c)))
+            Sequence::Event(Msg::Key(KeyPress::from_control_letter(c)))
         }
         Ok(byte) if byte.is_ascii() => ascii_key(byte),
         _ => char_event(c),
@@ -272,14 +273,14 @@ fn ascii_key(byte: u8) -> Sequence {
         ESC => key_event("esc"),
         0x01..=0x1a => {
             let letter = char::from(byte.saturating_add(b'a').saturating_sub(1));
-            Sequence::Event(Msg::Key(KeyPress::control(letter)))
+            Sequence::Event(Msg::Key(KeyPress::from_control_letter(letter)))
         }
         _ => char_event(char::from(byte)),
     }
 }
 
-/// A key in application keypad mode, by the byte after `ESC O`.
-fn application_key(last: u8) -> Option<&'static str> {
+/// Decodes the byte after `ESC O`, the form of keys in application mode.
+fn application_mode_key(last: u8) -> Option<&'static str> {
     Some(match last {
         b'A' => "up",
         b'B' => "down",
@@ -292,7 +293,7 @@ fn application_key(last: u8) -> Option<&'static str> {
     })
 }
 
-/// A non-ASCII character.
+/// Decodes one UTF-8 character; `None` if bytes are missing.
 fn parse_character(bytes: &[u8]) -> Option<(usize, Sequence)> {
     let bytes = bytes.get(..4).unwrap_or(bytes);
     let valid = match str::from_utf8(bytes) {
@@ -311,10 +312,10 @@ fn key_event(key: &str) -> Sequence {
 }
 
 fn char_event(c: char) -> Sequence {
-    KeyPress::character(c).map_or(Sequence::Ignored, |key| Sequence::Event(Msg::Key(key)))
+    KeyPress::from_char(c).map_or(Sequence::Ignored, |key| Sequence::Event(Msg::Key(key)))
 }
 
-/// A mouse action at a position counted from 1; movements and releases are ignored.
+/// `column` and `row` count from 1. Movements and releases are ignored.
 fn mouse_event(what: u32, column: u32, row: u32) -> Sequence {
     const MODIFIERS: u32 = 4 | 8 | 16;
     let pointed = match what & !MODIFIERS {

@@ -1,8 +1,8 @@
 //! Writes the changes of a picture to the terminal, in sequences that every terminal with a cursor
 //! supports (ECMA-48).
 //!
-//! Colours are 31 to 36. crossterm would write `38;5;N`, which 16-colour terminals take for
-//! blinking.
+//! Colours are written as 31 to 36. crossterm would write `38;5;N`, which 16-colour terminals take
+//! for blinking.
 
 use std::io::{self, Write};
 
@@ -12,10 +12,8 @@ use unicode_width::UnicodeWidthStr;
 
 use crate::text::is_display_unsafe;
 
-/// Clears the screen.
 pub const CLEAR: &str = "\x1b[0m\x1b[2J";
 
-/// Writes the cells that differ.
 pub fn write_changes(out: &mut impl Write, before: &Buffer, after: &Buffer) -> io::Result<()> {
     let mut cursor = None;
     let mut style = None;
@@ -25,7 +23,7 @@ pub fn write_changes(out: &mut impl Write, before: &Buffer, after: &Buffer) -> i
         }
         let wanted = Some((cell.fg, cell.modifier));
         if style != wanted {
-            begin_style(out, cell)?;
+            write_style(out, cell)?;
             style = wanted;
         }
         let symbol = cell.symbol();
@@ -37,7 +35,7 @@ pub fn write_changes(out: &mut impl Write, before: &Buffer, after: &Buffer) -> i
             out.write_all(symbol.as_bytes())?;
         }
         let wide = u16::try_from(wide).unwrap_or(u16::MAX);
-        // After the last column the cursor position depends on the terminal.
+        // After a write to the last column, the position of the cursor depends on the terminal.
         cursor = Some((x.saturating_add(wide), y)).filter(|(x, _)| *x < after.area.width);
     }
     if style.is_none() {
@@ -47,8 +45,8 @@ pub fn write_changes(out: &mut impl Write, before: &Buffer, after: &Buffer) -> i
     }
 }
 
-/// Sets the style of a cell, whatever the previous one.
-fn begin_style(out: &mut impl Write, cell: &Cell) -> io::Result<()> {
+/// Resets the previous style first.
+fn write_style(out: &mut impl Write, cell: &Cell) -> io::Result<()> {
     out.write_all(b"\x1b[0")?;
     let modifiers = [
         (Modifier::BOLD, ";1"),
@@ -68,7 +66,7 @@ fn begin_style(out: &mut impl Write, cell: &Cell) -> io::Result<()> {
         Color::Blue => b";34m",
         Color::Magenta => b";35m",
         Color::Cyan => b";36m",
-        // The theme has no other colours.
+        // The theme uses no other colours.
         _ => b"m",
     })
 }
@@ -80,14 +78,13 @@ mod tests {
 
     use super::*;
 
-    /// The bytes that turn one picture into the next.
     fn output(before: &Buffer, after: &Buffer) -> String {
         let mut out = Vec::new();
         write_changes(&mut out, before, after).unwrap();
         String::from_utf8(out).unwrap()
     }
 
-    /// Even unescaped data can neither control the terminal nor shift later columns.
+    /// Unescaped data must neither control the terminal nor shift later columns.
     #[test]
     fn what_is_treacherous_takes_the_columns_of_its_cell() {
         let mut one = Buffer::empty(Rect::new(0, 0, 8, 1));

@@ -1,21 +1,20 @@
-//! The screen that saves and copies the report.
-
 use std::sync::Arc;
 
 use super::{PLAIN, screen_text};
 use crate::facts::Subject;
 use crate::report::Format;
-use crate::tui::job::{Job, JobId, JobResult, Save, Saved};
+use crate::tui::job::{Job, JobId, JobResult, SaveOutcome, SaveRequest};
 use crate::tui::model::{Model, Overlay};
 use crate::tui::msg::{Msg, SideEffect};
-use crate::tui::sample::{
-    RICH, another_kernel, at_risk, document, empty_session, export_screen, press, session_with,
-    states, two_targets,
-};
 use crate::tui::screen_id::ScreenId;
+use crate::tui::test_sessions::{
+    RICH, assumed_older_kernel, at_risk_report, named_sessions, press_keys,
+    report_with_two_targets, sample_document, session_before_report, session_with,
+    session_with_open_export,
+};
 use crate::tui::update::update;
 
-/// The only job that these effects start.
+/// Expects exactly one effect, which starts a job.
 fn started_job(effects: &[SideEffect]) -> (JobId, Job) {
     let [SideEffect::Start(id, job)] = effects else {
         panic!("{effects:?}")
@@ -29,7 +28,7 @@ fn finish_job(model: &mut Model, id: JobId, result: JobResult) -> Vec<SideEffect
 
 #[test]
 fn pictures_of_naming_a_file() {
-    for (name, model) in states((80, 24), PLAIN) {
+    for (name, model) in named_sessions((80, 24), PLAIN) {
         if ["naming a file", "naming a file again", "replacing a file"].contains(&name) {
             insta::assert_snapshot!(name.replace(' ', "_"), screen_text(&model));
         }
@@ -39,18 +38,18 @@ fn pictures_of_naming_a_file() {
 #[test]
 fn e_opens_it_from_every_screen_and_a_document_is_made_when_it_is_to_be_shown() {
     for screen in ScreenId::ALL {
-        let mut model = session_with(at_risk(), (80, 24), RICH);
-        press(&mut model, screen.digit());
+        let mut model = session_with(at_risk_report(), (80, 24), RICH);
+        press_keys(&mut model, screen.digit());
         assert_eq!(
-            press(&mut model, "e"),
+            press_keys(&mut model, "e"),
             [],
             "nothing is made before it is asked for"
         );
         assert_eq!(model.screen, ScreenId::Export);
-        let (id, job) = started_job(&press(&mut model, "j enter"));
+        let (id, job) = started_job(&press_keys(&mut model, "j enter"));
         assert_eq!(job, Job::Document(Format::Json));
         assert!(screen_text(&model).contains("rendering …"));
-        assert_eq!(press(&mut model, "G enter"), [], "one after the other");
+        assert_eq!(press_keys(&mut model, "G enter"), [], "one after the other");
         let (next, job) = started_job(&finish_job(
             &mut model,
             id,
@@ -68,9 +67,9 @@ fn e_opens_it_from_every_screen_and_a_document_is_made_when_it_is_to_be_shown() 
         let failed = model
             .data
             .export
-            .document(Format::ALL[Format::ALL.len() - 1]);
+            .rendered_document(Format::ALL[Format::ALL.len() - 1]);
         assert!(failed.is_some_and(|made| made.is_err_and(|why| why.contains("this is a bug"))));
-        press(&mut model, "home");
+        press_keys(&mut model, "home");
         assert!(
             screen_text(&model).contains("2 lines"),
             "{}",
@@ -81,28 +80,28 @@ fn e_opens_it_from_every_screen_and_a_document_is_made_when_it_is_to_be_shown() 
 
 #[test]
 fn a_fresher_report_is_another_document() {
-    let mut model = export_screen((80, 24), RICH);
+    let mut model = session_with_open_export((80, 24), RICH);
     assert!(
         screen_text(&model).contains("as text"),
         "{}",
         screen_text(&model)
     );
-    press(&mut model, "r");
-    let job = model.data.activity.job().unwrap();
+    press_keys(&mut model, "r");
+    let job = model.data.activity.job_id().unwrap();
     let (id, again) = started_job(&finish_job(
         &mut model,
         job,
-        JobResult::Report(Box::new(at_risk())),
+        JobResult::Report(Box::new(at_risk_report())),
     ));
     assert_eq!(again, Job::Document(Format::Text));
     assert!(!screen_text(&model).contains("as text"));
-    // A newer report arrived meanwhile, so this document is outdated.
-    press(&mut model, "r");
-    let job = model.data.activity.job().unwrap();
+    // Meanwhile a newer report arrived, so this document is outdated.
+    press_keys(&mut model, "r");
+    let job = model.data.activity.job_id().unwrap();
     let (last, _) = started_job(&finish_job(
         &mut model,
         job,
-        JobResult::Report(Box::new(at_risk())),
+        JobResult::Report(Box::new(at_risk_report())),
     ));
     finish_job(&mut model, id, JobResult::Document("old".into()));
     assert!(!screen_text(&model).contains("old"));
@@ -112,14 +111,14 @@ fn a_fresher_report_is_another_document() {
 
 #[test]
 fn what_was_shown_is_what_is_saved() {
-    let mut model = export_screen((80, 24), RICH);
-    press(&mut model, "s");
+    let mut model = session_with_open_export((80, 24), RICH);
+    press_keys(&mut model, "s");
     let typed = "ctrl-u / r o o t / a space b . t x t left left left left backspace C end";
-    assert_eq!(press(&mut model, typed), []);
-    let (id, job) = started_job(&press(&mut model, "enter"));
-    let save = Save {
+    assert_eq!(press_keys(&mut model, typed), []);
+    let (id, job) = started_job(&press_keys(&mut model, "enter"));
+    let save = SaveRequest {
         format: Format::Text,
-        document: Some(Arc::from(document())),
+        document: Some(Arc::from(sample_document())),
         name: "/root/a C.txt".to_owned(),
         replace: false,
     };
@@ -127,30 +126,30 @@ fn what_was_shown_is_what_is_saved() {
     finish_job(
         &mut model,
         id,
-        JobResult::Saved(Saved::Exists("/root/a C.txt".to_owned())),
+        JobResult::Saved(SaveOutcome::Exists("/root/a C.txt".to_owned())),
     );
     assert!(
         screen_text(&model).contains("/root/a C.txt exists. Replace it?"),
         "{}",
         screen_text(&model)
     );
-    assert_eq!(press(&mut model, "enter x"), [], "only y replaces");
-    press(&mut model, "n");
+    assert_eq!(press_keys(&mut model, "enter x"), [], "only y replaces");
+    press_keys(&mut model, "n");
     assert!(
         screen_text(&model).contains("/root/a C.txt"),
         "the name is kept: {}",
         screen_text(&model)
     );
-    let (id, _) = started_job(&press(&mut model, "enter"));
+    let (id, _) = started_job(&press_keys(&mut model, "enter"));
     finish_job(
         &mut model,
         id,
-        JobResult::Saved(Saved::Exists("/root/a C.txt".to_owned())),
+        JobResult::Saved(SaveOutcome::Exists("/root/a C.txt".to_owned())),
     );
-    let (id, job) = started_job(&press(&mut model, "y"));
+    let (id, job) = started_job(&press_keys(&mut model, "y"));
     assert_eq!(
         job,
-        Job::Save(Save {
+        Job::Save(SaveRequest {
             replace: true,
             ..save
         })
@@ -158,11 +157,11 @@ fn what_was_shown_is_what_is_saved() {
     finish_job(
         &mut model,
         id,
-        JobResult::Saved(Saved::At("/root/a C.txt".to_owned())),
+        JobResult::Saved(SaveOutcome::At("/root/a C.txt".to_owned())),
     );
     assert!(model.overlay.is_none());
-    press(&mut model, "j");
-    press(&mut model, "k enter");
+    press_keys(&mut model, "j");
+    press_keys(&mut model, "k enter");
     assert!(
         screen_text(&model).contains("saved: /root/a C.txt"),
         "it stays on the screen: {}",
@@ -172,19 +171,19 @@ fn what_was_shown_is_what_is_saved() {
 
 #[test]
 fn what_was_not_shown_is_saved_too_and_nothing_before_it_was_answered() {
-    let mut model = session_with(two_targets(), (80, 24), RICH);
-    assert_eq!(press(&mut model, "6 j j s"), []);
+    let mut model = session_with(report_with_two_targets(), (80, 24), RICH);
+    assert_eq!(press_keys(&mut model, "6 j j s"), []);
     assert!(
         screen_text(&model).contains("walwise-db7.sh"),
         "{}",
         screen_text(&model)
     );
-    assert_eq!(press(&mut model, "esc"), []);
+    assert_eq!(press_keys(&mut model, "esc"), []);
     assert!(model.overlay.is_none());
-    let (_, job) = started_job(&press(&mut model, "s enter"));
+    let (_, job) = started_job(&press_keys(&mut model, "s enter"));
     assert!(matches!(
         job,
-        Job::Save(Save {
+        Job::Save(SaveRequest {
             format: Format::Script,
             document: None,
             replace: false,
@@ -195,8 +194,8 @@ fn what_was_not_shown_is_saved_too_and_nothing_before_it_was_answered() {
 
 #[test]
 fn a_file_that_cannot_be_written_says_why_and_keeps_the_name() {
-    let mut model = export_screen((80, 24), RICH);
-    let (id, _) = started_job(&press(&mut model, "s enter"));
+    let mut model = session_with_open_export((80, 24), RICH);
+    let (id, _) = started_job(&press_keys(&mut model, "s enter"));
     finish_job(
         &mut model,
         id,
@@ -207,18 +206,21 @@ fn a_file_that_cannot_be_written_says_why_and_keeps_the_name() {
         screen.contains("No such file") && screen.contains("walwise-db7-srv-pg-15-main.txt"),
         "{screen}"
     );
-    let (id, _) = started_job(&press(&mut model, "backspace enter"));
-    press(&mut model, "esc");
+    let (id, _) = started_job(&press_keys(&mut model, "backspace enter"));
+    press_keys(&mut model, "esc");
     for (result, said) in [
         (
             JobResult::Failed("the disk is full".to_owned()),
             "not saved: the disk is full",
         ),
         (
-            JobResult::Saved(Saved::Exists("/x".to_owned())),
+            JobResult::Saved(SaveOutcome::Exists("/x".to_owned())),
             "not saved: /x exists",
         ),
-        (JobResult::Saved(Saved::At("/x".to_owned())), "saved: /x"),
+        (
+            JobResult::Saved(SaveOutcome::At("/x".to_owned())),
+            "saved: /x",
+        ),
     ] {
         let mut model = model.clone();
         finish_job(&mut model, id, result);
@@ -232,27 +234,30 @@ fn a_file_that_cannot_be_written_says_why_and_keeps_the_name() {
 
 #[test]
 fn y_copies_the_document_that_is_shown() {
-    let mut model = export_screen((80, 24), RICH);
-    assert_eq!(press(&mut model, "y"), [SideEffect::Copy(document())]);
+    let mut model = session_with_open_export((80, 24), RICH);
+    assert_eq!(
+        press_keys(&mut model, "y"),
+        [SideEffect::Copy(sample_document())]
+    );
     assert!(
         screen_text(&model).contains("clipboard"),
         "{}",
         screen_text(&model)
     );
-    assert_eq!(press(&mut model, "end y"), [], "not made yet");
+    assert_eq!(press_keys(&mut model, "end y"), [], "not made yet");
     let last = Format::ALL[Format::ALL.len() - 1].name();
     assert!(
         screen_text(&model).contains(&format!("press enter to render {last} first")),
         "{}",
         screen_text(&model)
     );
-    let (id, _) = started_job(&press(&mut model, "enter"));
+    let (id, _) = started_job(&press_keys(&mut model, "enter"));
     finish_job(
         &mut model,
         id,
         JobResult::Document("x".repeat(80_000).into()),
     );
-    assert_eq!(press(&mut model, "y"), []);
+    assert_eq!(press_keys(&mut model, "y"), []);
     assert!(
         screen_text(&model).contains("too large for the clipboard (80 kB);"),
         "{}",
@@ -262,8 +267,8 @@ fn y_copies_the_document_that_is_shown() {
 
 #[test]
 fn nothing_is_exported_before_everything_was_read() {
-    let mut model = empty_session((80, 24), RICH);
-    assert_eq!(press(&mut model, "e enter s y"), []);
+    let mut model = session_before_report((80, 24), RICH);
+    assert_eq!(press_keys(&mut model, "e enter s y"), []);
     assert!(
         model.overlay.is_none() && screen_text(&model).contains("Still collecting facts."),
         "{}",
@@ -273,15 +278,19 @@ fn nothing_is_exported_before_everything_was_read() {
 
 #[test]
 fn exporting_goes_on_beside_a_probe() {
-    let mut model = export_screen((80, 24), RICH);
-    press(&mut model, "p");
-    let job = model.data.activity.job().unwrap();
+    let mut model = session_with_open_export((80, 24), RICH);
+    press_keys(&mut model, "p");
+    let job = model.data.activity.job_id().unwrap();
     finish_job(&mut model, job, JobResult::Plan(vec!["Writes.".to_owned()]));
-    press(&mut model, "y");
-    assert!(model.data.activity.job().is_some());
-    let (id, _) = started_job(&press(&mut model, "6 s enter"));
-    finish_job(&mut model, id, JobResult::Saved(Saved::At("/x".to_owned())));
-    assert!(model.data.activity.job().is_some(), "the probe goes on");
+    press_keys(&mut model, "y");
+    assert!(model.data.activity.job_id().is_some());
+    let (id, _) = started_job(&press_keys(&mut model, "6 s enter"));
+    finish_job(
+        &mut model,
+        id,
+        JobResult::Saved(SaveOutcome::At("/x".to_owned())),
+    );
+    assert!(model.data.activity.job_id().is_some(), "the probe goes on");
     assert_eq!(
         model.data.focus.target,
         Some(Subject::target("/srv/pg/15/main"))
@@ -293,11 +302,11 @@ fn exporting_goes_on_beside_a_probe() {
 fn what_of_the_screens_before_is_not_exported_is_said_where_it_holds() {
     const TARGETS: &str = "Covers all targets; for /srv/pg/15/main alone: `walwise check";
     const MACHINE: &str = "Describes the real host, without assumptions or entered values.";
-    for (report, several) in [(at_risk(), false), (two_targets(), true)] {
+    for (report, several) in [(at_risk_report(), false), (report_with_two_targets(), true)] {
         for supposing in [false, true] {
             let mut model = session_with(report.clone(), (80, 24), PLAIN);
-            model.data.assumed_host = supposing.then(|| Box::new(another_kernel()));
-            press(&mut model, "e");
+            model.data.assumed_host = supposing.then(|| Box::new(assumed_older_kernel()));
+            press_keys(&mut model, "e");
             let screen = screen_text(&model);
             let said = screen.split_whitespace().collect::<Vec<_>>().join(" ");
             assert_eq!(said.contains(TARGETS), several, "{screen}");

@@ -1,26 +1,25 @@
-//! The choice of a file system for a free disk: offered only there, refused with a reason, and
-//! followed everywhere.
+//! The overlay that chooses a file system is offered only for a free disk.
 
 use super::*;
 use crate::settings::NewFilesystem;
-use crate::tui::sample::with_chosen_filesystem;
+use crate::tui::test_sessions::session_with_chosen_filesystem;
 
 #[test]
 fn pictures_of_the_choice() {
-    for (name, model) in states((80, 24), RICH) {
+    for (name, model) in named_sessions((80, 24), RICH) {
         if ["which file system", "another file system"].contains(&name) {
             insta::assert_snapshot!(name.replace(' ', "_"), screen_text(&model));
         }
     }
-    let mut model = with_chosen_filesystem((80, 24), RICH);
-    press(&mut model, "4");
+    let mut model = session_with_chosen_filesystem((80, 24), RICH);
+    press_keys(&mut model, "4");
     insta::assert_snapshot!("another_file_system_advice", screen_text(&model));
 }
 
 #[test]
 fn a_file_system_is_chosen_by_its_key_and_the_first_choice_takes_the_wish_back() {
-    let mut model = session_with(sample::free_disk(), (80, 24), RICH);
-    let disk = sample::free_disk_target();
+    let mut model = session_with(sample_reports::free_disk(), (80, 24), RICH);
+    let disk = sample_reports::free_disk_target();
     assert!(
         screen_text(&model)
             .lines()
@@ -30,21 +29,23 @@ fn a_file_system_is_chosen_by_its_key_and_the_first_choice_takes_the_wish_back()
         "{}",
         screen_text(&model)
     );
-    press(&mut model, "f");
+    press_keys(&mut model, "f");
     assert!(
         screen_text(&model).contains("File system for"),
         "{}",
         screen_text(&model)
     );
-    let asked = press(&mut model, "home enter");
+    let asked = press_keys(&mut model, "home enter");
     assert!(
         matches!(&asked[..], [SideEffect::Start(_, Job::ChooseFilesystem(of, Some(NewFilesystem::Ext4)))] if *of == disk),
         "{asked:?}"
     );
-    assert_eq!(press(&mut model, "f"), [], "one thing at a time");
-    finish(
+    assert_eq!(press_keys(&mut model, "f"), [], "one thing at a time");
+    finish_job(
         &mut model,
-        JobResult::Report(Box::new(sample::free_disk_wanting(NewFilesystem::Ext4))),
+        JobResult::Report(Box::new(sample_reports::free_disk_wanting(
+            NewFilesystem::Ext4,
+        ))),
     );
     assert!(
         screen_text(&model).contains("ext4, as requested; the first choice here is xfs"),
@@ -52,12 +53,12 @@ fn a_file_system_is_chosen_by_its_key_and_the_first_choice_takes_the_wish_back()
         screen_text(&model)
     );
 
-    let back = press(&mut model, "f down enter");
+    let back = press_keys(&mut model, "f down enter");
     assert!(
         matches!(&back[..], [SideEffect::Start(_, Job::ChooseFilesystem(of, None))] if *of == disk),
         "XFS is the first choice: {back:?}"
     );
-    finish(
+    finish_job(
         &mut model,
         JobResult::Failed("the host has not been read yet".to_owned()),
     );
@@ -70,19 +71,19 @@ fn a_file_system_is_chosen_by_its_key_and_the_first_choice_takes_the_wish_back()
 
 #[test]
 fn what_is_refused_gives_its_reason_and_what_is_no_free_disk_has_no_choice() {
-    let mut model = session_with(sample::free_disk(), (80, 24), RICH);
-    press(&mut model, "f end");
+    let mut model = session_with(sample_reports::free_disk(), (80, 24), RICH);
+    press_keys(&mut model, "f end");
     assert!(
         screen_text(&model).contains("No rule offers it here."),
         "{}",
         screen_text(&model)
     );
-    assert_eq!(press(&mut model, "enter"), [], "it cannot be made");
-    press(&mut model, "esc");
+    assert_eq!(press_keys(&mut model, "enter"), [], "it cannot be made");
+    press_keys(&mut model, "esc");
     assert!(model.overlay.is_none());
 
-    let mut model = session_with(at_risk(), (80, 24), RICH);
-    assert_eq!(press(&mut model, "f"), []);
+    let mut model = session_with(at_risk_report(), (80, 24), RICH);
+    assert_eq!(press_keys(&mut model, "f"), []);
     assert!(
         screen_text(&model).contains("free disks only"),
         "{}",

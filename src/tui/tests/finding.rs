@@ -1,30 +1,29 @@
-//! A search works on every screen, and typed letters are never commands.
+//! Filters work on every screen, and letters typed into a filter are never commands.
 
 use super::{PLAIN, screen_text};
 use crate::report::Format;
 use crate::tui::data::Activity;
 use crate::tui::model::Model;
-use crate::tui::sample::{
-    at_risk, empty_session, export_screen, measurement_after, press, session_with, two_targets,
-    with_probe,
-};
 use crate::tui::screen_id::ScreenId;
+use crate::tui::test_sessions::{
+    at_risk_report, measurement_after, press_keys, report_with_measurement,
+    report_with_two_targets, session_before_report, session_with, session_with_open_export,
+};
 
-/// Types a word letter by letter.
 fn find(model: &mut Model, word: &str) {
-    press(model, "/");
+    press_keys(model, "/");
     for c in word.chars() {
-        press(model, &c.to_string());
+        press_keys(model, &c.to_string());
     }
 }
 
 #[test]
 fn a_word_that_is_looked_for_is_typed_on_every_screen() {
     for screen in ScreenId::ALL {
-        let mut before = session_with(at_risk(), (80, 24), PLAIN);
-        press(&mut before, screen.digit());
+        let mut before = session_with(at_risk_report(), (80, 24), PLAIN);
+        press_keys(&mut before, screen.digit());
         let mut model = before.clone();
-        // As commands these letters would quit, measure, export and change the screen.
+        // As commands, these letters would quit, measure, export and change the screen.
         find(&mut model, "qpew4");
         assert_eq!((model.exit, model.screen), (None, screen));
         assert!(
@@ -34,14 +33,14 @@ fn a_word_that_is_looked_for_is_typed_on_every_screen() {
         let found = screen_text(&model);
         assert!(found.contains("/ qpew4_"), "{found}");
         assert!(found.contains("No matches."), "{found}");
-        press(&mut model, "esc");
+        press_keys(&mut model, "esc");
         assert_eq!(screen_text(&model), screen_text(&before), "{screen:?}");
     }
 }
 
 #[test]
 fn what_is_found_stands_beneath_its_heading() {
-    let mut model = session_with(at_risk(), (80, 24), PLAIN);
+    let mut model = session_with(at_risk_report(), (80, 24), PLAIN);
     find(&mut model, "noatime");
     let screen = screen_text(&model);
     assert!(
@@ -52,18 +51,22 @@ fn what_is_found_stands_beneath_its_heading() {
         !screen.contains("AT RISK") && !screen.contains("Price of"),
         "{screen}"
     );
-    press(&mut model, "enter enter");
+    press_keys(&mut model, "enter enter");
     assert_eq!(
         model.screen,
         ScreenId::Advice,
         "what was found is chosen: {}",
         screen_text(&model)
     );
-    press(&mut model, "esc esc");
+    press_keys(&mut model, "esc esc");
     assert!(screen_text(&model).contains("/ noatime"), "it was kept");
     // A heading that matches keeps everything below it.
-    let mut model = session_with(with_probe(measurement_after(71)), (80, 40), PLAIN);
-    press(&mut model, "4");
+    let mut model = session_with(
+        report_with_measurement(measurement_after(71)),
+        (80, 40),
+        PLAIN,
+    );
+    press_keys(&mut model, "4");
     find(&mut model, "undecided");
     let screen = screen_text(&model);
     assert!(
@@ -74,7 +77,7 @@ fn what_is_found_stands_beneath_its_heading() {
 
 #[test]
 fn nothing_is_looked_for_before_the_machine_was_read() {
-    let mut model = empty_session((80, 24), PLAIN);
+    let mut model = session_before_report((80, 24), PLAIN);
     find(&mut model, "word");
     assert!(
         screen_text(&model).contains("reading this host"),
@@ -85,11 +88,11 @@ fn nothing_is_looked_for_before_the_machine_was_read() {
 
 #[test]
 fn of_a_document_the_lines_with_the_words_are_shown() {
-    let mut model = export_screen((80, 24), PLAIN);
+    let mut model = session_with_open_export((80, 24), PLAIN);
     let all = model
         .data
         .export
-        .document(Format::Text)
+        .rendered_document(Format::Text)
         .unwrap()
         .unwrap()
         .clone();
@@ -113,34 +116,34 @@ fn of_a_document_the_lines_with_the_words_are_shown() {
 
 #[test]
 fn another_target_is_not_looked_through_for_the_same() {
-    let mut model = session_with(two_targets(), (80, 24), PLAIN);
+    let mut model = session_with(report_with_two_targets(), (80, 24), PLAIN);
     find(&mut model, "noatime");
-    press(&mut model, "enter ]");
-    assert_eq!(model.page_state().filter, None);
+    press_keys(&mut model, "enter ]");
+    assert_eq!(model.current_page_state().filter, None);
 }
 
 #[test]
 fn a_list_that_is_found_in_by_typing_takes_the_key_that_begins_it_elsewhere_for_none() {
     for (keys, found) in [("w", "which fact?"), ("?", "type to filter")] {
-        let mut model = session_with(at_risk(), (80, 24), PLAIN);
-        press(&mut model, keys);
+        let mut model = session_with(at_risk_report(), (80, 24), PLAIN);
+        press_keys(&mut model, keys);
         let before = screen_text(&model);
-        press(&mut model, "/");
+        press_keys(&mut model, "/");
         assert!(
             before.contains(found) && screen_text(&model) == before,
             "{}",
             screen_text(&model)
         );
-        press(&mut model, "r e / a");
+        press_keys(&mut model, "r e / a");
         assert!(
             screen_text(&model).contains("/ re/a_"),
             "{}",
             screen_text(&model)
         );
     }
-    // A value may start with it.
-    let mut model = session_with(at_risk(), (80, 24), PLAIN);
-    press(&mut model, "w k e r n e l . r e l e a s e enter / s");
+    // A value may start with a slash, which starts a filter elsewhere.
+    let mut model = session_with(at_risk_report(), (80, 24), PLAIN);
+    press_keys(&mut model, "w k e r n e l . r e l e a s e enter / s");
     assert!(
         screen_text(&model).contains("= /s_"),
         "{}",
@@ -151,12 +154,12 @@ fn a_list_that_is_found_in_by_typing_takes_the_key_that_begins_it_elsewhere_for_
 #[test]
 fn ctrl_u_takes_back_what_was_typed_wherever_something_is() {
     for keys in ["w", "?", "/", "2 /", "w k e r n e l . r e l e a s e enter"] {
-        let mut model = session_with(at_risk(), (80, 24), PLAIN);
-        press(&mut model, keys);
+        let mut model = session_with(at_risk_report(), (80, 24), PLAIN);
+        press_keys(&mut model, keys);
         let before = screen_text(&model);
-        press(&mut model, "x q backspace z down");
+        press_keys(&mut model, "x q backspace z down");
         assert_ne!(screen_text(&model), before);
-        press(&mut model, "ctrl-u");
+        press_keys(&mut model, "ctrl-u");
         assert_eq!(screen_text(&model), before, "{keys}");
     }
 }

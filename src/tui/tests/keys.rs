@@ -1,20 +1,20 @@
-//! The list of commands: each key has one effect, and every footer is correct.
+//! Every key has a single effect, and the footer lists only keys that work.
 
 use std::collections::BTreeSet;
 
 use crate::tui::command;
-use crate::tui::documents::SaveState;
-use crate::tui::key::KeyPress;
+use crate::tui::export_state::SaveState;
+use crate::tui::key_press::KeyPress;
 use crate::tui::model::{Model, Overlay};
-use crate::tui::sample::{RICH, press, states};
 use crate::tui::screen_id::ScreenId;
+use crate::tui::test_sessions::{RICH, named_sessions, press_keys};
 use crate::tui::update::takes_text;
 use crate::tui::viewport::Viewport;
 
 #[test]
 fn keys_are_unique_and_the_ways_out_exist() {
-    for (name, model) in states((80, 24), RICH) {
-        let commands = command::commands(&model, &model.view());
+    for (name, model) in named_sessions((80, 24), RICH) {
+        let commands = command::commands(&model, &model.current_page_view());
         let mut seen = BTreeSet::new();
         for key in commands
             .iter()
@@ -29,7 +29,7 @@ fn keys_are_unique_and_the_ways_out_exist() {
                 .any(|c| c.keys.split(' ').any(|key| key == wanted))
         };
         assert!(has("esc") && has("ctrl-c"), "{name}");
-        let types = model.overlay.is_some() || model.page_state().is_typing();
+        let types = model.overlay.is_some() || model.current_page_state().is_typing_filter();
         assert!(types || (has("?") && has("q")), "{name}");
         let commands_of_text = commands
             .iter()
@@ -50,10 +50,10 @@ fn keys_are_unique_and_the_ways_out_exist() {
     }
 }
 
-/// Available keys with more than one effect.
+/// Returns enabled keys that have more than one effect.
 fn ambiguous(model: &Model) -> Vec<String> {
     let mut seen = BTreeSet::new();
-    let commands = command::commands(model, &model.view());
+    let commands = command::commands(model, &model.current_page_view());
     let keys = commands
         .iter()
         .filter(|c| c.enabled.is_ok())
@@ -63,13 +63,13 @@ fn ambiguous(model: &Model) -> Vec<String> {
         .collect()
 }
 
-/// Every screen in every state, with every row selected, folded and unfolded; and the states cover
-/// every screen and every overlay.
+/// Visits every state with every row selected, folded and unfolded. The states must cover every
+/// screen and every overlay.
 #[test]
 fn keys_are_unique_on_every_screen_whatever_is_selected() {
     let mut screens = BTreeSet::new();
     let mut over = BTreeSet::new();
-    for (name, model) in states((80, 24), RICH) {
+    for (name, model) in named_sessions((80, 24), RICH) {
         screens.insert(model.screen);
         over.insert(match &model.overlay {
             None => 0,
@@ -90,9 +90,9 @@ fn keys_are_unique_on_every_screen_whatever_is_selected() {
             let mut model = model.clone();
             (model.overlay, model.screen) = (None, screen);
             assert_eq!(ambiguous(&model), [""; 0], "{name}, {screen:?}");
-            let page = screen.page(
+            let page = screen.build_page(
                 &model.data,
-                &model.page_state(),
+                &model.current_page_state(),
                 Viewport {
                     columns: 76,
                     rows: 19,
@@ -100,7 +100,7 @@ fn keys_are_unique_on_every_screen_whatever_is_selected() {
             );
             for key in page.blocks.into_iter().filter_map(|block| block.key) {
                 for unfolded in [false, true] {
-                    let mut state = model.page_state();
+                    let mut state = model.current_page_state();
                     state.selected = Some(key.clone());
                     state.unfolded = unfolded.then(|| key.clone()).into_iter().collect();
                     model.pages.insert(screen, state);
@@ -119,21 +119,21 @@ fn keys_are_unique_on_every_screen_whatever_is_selected() {
     );
 }
 
-/// The cached page equals the page that would be built now.
+/// The cached page must equal a page that is built now.
 #[test]
 fn what_is_kept_is_what_would_be_made() {
-    for (name, model) in states((120, 40), RICH)
+    for (name, model) in named_sessions((120, 40), RICH)
         .into_iter()
         .filter(|(_, model)| model.overlay.is_none())
     {
         for screen in ScreenId::ALL {
             let mut model = model.clone();
-            press(&mut model, screen.digit());
+            press_keys(&mut model, screen.digit());
             for key in ["j", "n", "pgdn", "k", "end"] {
-                press(&mut model, key);
-                let made = format!("{:?}", model.page(&model.page_state()));
+                press_keys(&mut model, key);
+                let made = format!("{:?}", model.build_page(&model.current_page_state()));
                 assert_eq!(
-                    format!("{:?}", model.view().page),
+                    format!("{:?}", model.current_page_view().page),
                     made,
                     "{name}, {screen:?}, {key}"
                 );

@@ -1,18 +1,20 @@
-//! Ten recorded measurements: every output shows the same figure for the method in force under the
-//! same label, and never a back-to-back figure in its place.
+//! Ten recorded measurements, in every output.
+//!
+//! All outputs must show the same figure for the method in force under the same label, and never a
+//! back-to-back figure in its place.
 
 use serde_json::Value as Json;
 
 use super::{PLAIN, screen_text};
 use crate::facts::catalog::postgres::WalSyncMethod;
-use crate::facts::catalog::target::Flush;
+use crate::facts::catalog::target::FlushDelivery;
 use crate::measure::{Estimate, Latencies, Measurement, Method, MethodResult};
-use crate::report::{Format, Report, sample};
-use crate::text::{latency, micros};
-use crate::tui::sample::{measurement_after, press, session_with};
+use crate::report::{Format, Report, sample_reports};
+use crate::text::{format_latency, format_micros};
+use crate::tui::test_sessions::{measurement_after, press_keys, session_with};
 
-/// A method with its paced commits: samples, median with interval, p99; and its back-to-back
-/// median. In microseconds.
+/// Figures of one method in microseconds. `median` holds the value and the ends of its interval;
+/// all but `back_to_back` are of paced commits.
 struct Recorded {
     method: Method,
     samples: u64,
@@ -39,7 +41,7 @@ const fn row(
 
 use Method::{Fdatasync, Fsync, OpenDatasync, OpenSync};
 
-/// Recorded figures, with the method in force.
+/// Each measurement has the method in force and the figures of four methods.
 const TEN: [(WalSyncMethod, [Recorded; 4]); 10] = [
     (
         WalSyncMethod::Fdatasync,
@@ -138,7 +140,7 @@ fn latencies(samples: u64, [value, low, high]: [f64; 3], p99_us: Option<f64>) ->
         samples,
         median_us: Estimate { value, low, high },
         p99_us,
-        ..sample::latencies(samples, value)
+        ..sample_reports::latencies(samples, value)
     }
 }
 
@@ -181,12 +183,13 @@ fn every_surface_shows_the_same_latency() {
     for (in_force, rows) in &TEN {
         let spoken = rows
             .iter()
-            .find(|row| row.method.server_method() == Some(*in_force))
+            .find(|row| row.method.wal_sync_method() == Some(*in_force))
             .unwrap();
         let [value, low, high] = spoken.median;
-        let says = latency(value, low, high, spoken.p99);
-        let median = format!("{} median", micros(value));
-        let report = sample::at_risk_with(measurement(rows), *in_force, Flush::Sent);
+        let says = format_latency(value, low, high, spoken.p99);
+        let median = format!("{} median", format_micros(value));
+        let report =
+            sample_reports::at_risk_with(measurement(rows), *in_force, FlushDelivery::Sent);
         for (name, page) in [
             ("text", crate::report::text::render(&report)),
             ("short", Format::Text.render(&report).unwrap()),
@@ -199,7 +202,7 @@ fn every_surface_shows_the_same_latency() {
         ] {
             assert!(flat(&page).contains(&median), "{name}: {median}\n{page}");
         }
-        // Formats whose lines have room for the full wording.
+        // Lines of these formats are long enough for the full wording.
         for page in [
             Format::Markdown.render(&report).unwrap(),
             Format::Html.render(&report).unwrap(),
@@ -241,7 +244,7 @@ fn every_surface_shows_the_same_latency() {
                 .contains(&format!("={}s;;;0", value / 1e6))
         );
         let mut probe = session_with(report, (120, 40), PLAIN);
-        press(&mut probe, "3");
+        press_keys(&mut probe, "3");
         let screen = screen_text(&probe);
         let row = screen
             .lines()
@@ -249,8 +252,8 @@ fn every_surface_shows_the_same_latency() {
             .unwrap();
         let cells = [
             format!(" {method} "),
-            micros(value),
-            micros(spoken.back_to_back),
+            format_micros(value),
+            format_micros(spoken.back_to_back),
         ];
         let places: Vec<Option<usize>> = cells.iter().map(|cell| row.find(cell.as_str())).collect();
         assert!(

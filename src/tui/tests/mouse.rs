@@ -1,5 +1,3 @@
-//! The mouse: it acts as keys do, where elements were drawn.
-
 use ratatui::buffer::Buffer;
 use ratatui::layout::{Position, Rect};
 
@@ -10,19 +8,19 @@ use crate::tui::frame;
 use crate::tui::job::{Job, JobResult};
 use crate::tui::model::{Model, Overlay};
 use crate::tui::msg::{MouseAction, Msg, SideEffect};
-use crate::tui::sample::{
-    RICH, at_risk, click, export_screen, finish, press, session_with, states, two_targets,
-};
 use crate::tui::screen_id::ScreenId;
+use crate::tui::test_sessions::{
+    RICH, at_risk_report, click_on_text, finish_job, named_sessions, press_keys,
+    report_with_two_targets, session_with, session_with_open_export,
+};
 use crate::tui::update::update;
 
-/// The clickable areas of the picture.
 fn drawn_targets(model: &Model) -> ClickMap {
     let mut buffer = Buffer::empty(Rect::from((Position::ORIGIN, model.size)));
     frame::draw(model, &mut buffer)
 }
 
-/// The clickable areas, cell by cell.
+/// Every clickable cell with its target.
 fn targets_by_cell(model: &Model) -> Vec<(Position, ClickTarget)> {
     let (area, hits) = (
         Rect::from((Position::ORIGIN, model.size)),
@@ -41,14 +39,15 @@ fn scroll(model: &mut Model, what: MouseAction) {
 #[ignore = "exhaustive"]
 fn a_click_presses_only_keys_that_do_something_now() {
     for size in [(60, 15), (80, 24), (140, 50)] {
-        for (name, mut model) in states(size, RICH) {
-            let commands = command::commands(&model, &model.view());
+        for (name, mut model) in named_sessions(size, RICH) {
+            let commands = command::commands(&model, &model.current_page_view());
             let mut seen = Vec::new();
             for (cell, hit) in targets_by_cell(&model) {
                 let fine = match &hit {
-                    // With a single target this key is disabled; clicking shows the reason.
+                    // With a single target, the key for the list of targets is disabled; a click
+                    // then shows the reason.
                     ClickTarget::Press(key) => {
-                        commands.iter().any(|command| key.is_in(command.keys))
+                        commands.iter().any(|command| key.is_one_of(command.keys))
                     }
                     ClickTarget::Line(_) | ClickTarget::BlockBody(_) | ClickTarget::Open(..) => {
                         model.overlay.is_none()
@@ -93,7 +92,7 @@ fn a_click_presses_only_keys_that_do_something_now() {
 fn tabs_target_and_footer_are_keys() {
     for screen in ScreenId::ALL {
         for width in [60, 80, 120] {
-            let mut model = session_with(two_targets(), (width, 24), RICH);
+            let mut model = session_with(report_with_two_targets(), (width, 24), RICH);
             model.hits = drawn_targets(&model);
             let tabs = screen_text(&model).lines().nth(1).unwrap().to_owned();
             let column = tabs.find(&format!(" {}", screen.digit())).unwrap() + 1;
@@ -102,52 +101,52 @@ fn tabs_target_and_footer_are_keys() {
             assert_eq!(model.screen, screen, "{tabs}");
         }
     }
-    let mut model = session_with(two_targets(), (120, 24), RICH);
-    click(&mut model, "1/2 ");
+    let mut model = session_with(report_with_two_targets(), (120, 24), RICH);
+    click_on_text(&mut model, "1/2 ");
     assert!(matches!(model.overlay, Some(Overlay::Targets { .. })));
-    click(&mut model, "· disk");
+    click_on_text(&mut model, "· disk");
     assert!(
         model.overlay.is_none() && screen_text(&model).contains("2/2 "),
         "{}",
         screen_text(&model)
     );
-    click(&mut model, "t targets");
-    click(&mut model, "! at risk");
+    click_on_text(&mut model, "t targets");
+    click_on_text(&mut model, "! at risk");
     assert!(screen_text(&model).contains("1/2 "));
     assert!(matches!(
-        &click(&mut model, "r rescan")[..],
+        &click_on_text(&mut model, "r rescan")[..],
         [SideEffect::Start(_, Job::Collect)]
     ));
-    click(&mut model, "? help");
+    click_on_text(&mut model, "? help");
     assert!(matches!(model.overlay, Some(Overlay::Help { .. })));
-    click(&mut model, "1 Overview");
+    click_on_text(&mut model, "1 Overview");
     assert!(model.overlay.is_some(), "what is beneath has no mouse");
-    click(&mut model, "esc close");
+    click_on_text(&mut model, "esc close");
     assert!(model.overlay.is_none());
 }
 
 #[test]
 fn a_line_is_selected_and_the_second_click_enters_it() {
-    let mut model = session_with(at_risk(), (80, 24), RICH);
-    click(&mut model, "remove nobarrier, r");
+    let mut model = session_with(at_risk_report(), (80, 24), RICH);
+    click_on_text(&mut model, "remove nobarrier; r");
     assert_eq!(model.screen, ScreenId::Overview);
     assert!(
         screen_text(&model)
             .lines()
-            .any(|line| line.starts_with(" ▸ critical") && line.contains("nobarrier, r"))
+            .any(|line| line.starts_with(" ▸ critical") && line.contains("nobarrier; r"))
     );
-    click(&mut model, "remove nobarrier, r");
+    click_on_text(&mut model, "remove nobarrier; r");
     assert_eq!(model.screen, ScreenId::Advice);
-    let opened = model.page_state();
-    click(&mut model, "Because of what");
+    let opened = model.current_page_state();
+    click_on_text(&mut model, "Because of what");
     assert_eq!(
-        model.page_state().unfolded,
+        model.current_page_state().unfolded,
         opened.unfolded,
         "what stands beneath stays open"
     );
-    click(&mut model, "mount.options");
+    click_on_text(&mut model, "mount.options");
     assert_ne!(
-        model.page_state().unfolded,
+        model.current_page_state().unfolded,
         opened.unfolded,
         "its first line closes it"
     );
@@ -155,12 +154,12 @@ fn a_line_is_selected_and_the_second_click_enters_it() {
 
 #[test]
 fn a_hop_opens_its_layer() {
-    let mut model = session_with(at_risk(), (80, 60), RICH);
-    click(&mut model, "passed");
+    let mut model = session_with(at_risk_report(), (80, 60), RICH);
+    click_on_text(&mut model, "passed");
     assert_eq!(model.screen, ScreenId::Storage);
-    let page = model.page(&model.page_state());
+    let page = model.build_page(&model.current_page_state());
     assert_eq!(
-        page.selected(&model.page_state())
+        page.active_selection(&model.current_page_state())
             .and_then(|block| block.key.as_deref()),
         Some("layer cluster /srv/pg/15/main")
     );
@@ -168,13 +167,13 @@ fn a_hop_opens_its_layer() {
 
 #[test]
 fn the_wheel_goes_through_a_page_and_through_help() {
-    let mut model = session_with(at_risk(), (80, 24), RICH);
-    press(&mut model, "6");
+    let mut model = session_with(at_risk_report(), (80, 24), RICH);
+    press_keys(&mut model, "6");
     scroll(&mut model, MouseAction::WheelDown);
-    assert_eq!(model.page_state().selected.as_deref(), Some("conf"));
+    assert_eq!(model.current_page_state().selected.as_deref(), Some("conf"));
     scroll(&mut model, MouseAction::WheelUp);
-    assert_eq!(model.page_state().selected.as_deref(), Some("text"));
-    press(&mut model, "?");
+    assert_eq!(model.current_page_state().selected.as_deref(), Some("text"));
+    press_keys(&mut model, "?");
     scroll(&mut model, MouseAction::WheelDown);
     assert!(matches!(
         model.overlay,
@@ -184,44 +183,44 @@ fn the_wheel_goes_through_a_page_and_through_help() {
 
 #[test]
 fn help_and_questions_are_clicked_through() {
-    let mut model = session_with(at_risk(), (80, 40), RICH);
-    press(&mut model, "?");
+    let mut model = session_with(at_risk_report(), (80, 40), RICH);
+    press_keys(&mut model, "?");
     assert!(matches!(
-        &click(&mut model, "rescan")[..],
+        &click_on_text(&mut model, "rescan")[..],
         [SideEffect::Start(_, Job::Collect)]
     ));
     assert!(model.overlay.is_none());
-    let mut model = session_with(at_risk(), (80, 24), RICH);
-    click(&mut model, "p probe");
-    finish(&mut model, JobResult::Plan(vec!["Writes.".to_owned()]));
-    click(&mut model, "n no");
+    let mut model = session_with(at_risk_report(), (80, 24), RICH);
+    click_on_text(&mut model, "p probe");
+    finish_job(&mut model, JobResult::Plan(vec!["Writes.".to_owned()]));
+    click_on_text(&mut model, "n no");
     assert!(model.overlay.is_none());
-    click(&mut model, "p probe");
-    finish(&mut model, JobResult::Plan(vec!["Writes.".to_owned()]));
+    click_on_text(&mut model, "p probe");
+    finish_job(&mut model, JobResult::Plan(vec!["Writes.".to_owned()]));
     assert!(matches!(
-        &click(&mut model, "y start")[..],
+        &click_on_text(&mut model, "y start")[..],
         [SideEffect::Start(_, Job::Probe(_))]
     ));
-    let mut model = start_probe(at_risk());
+    let mut model = start_probe(at_risk_report());
     assert!(matches!(
-        &click(&mut model, "c cancel")[..],
+        &click_on_text(&mut model, "c cancel")[..],
         [SideEffect::Cancel(_)]
     ));
-    let mut model = export_screen((80, 24), RICH);
-    click(&mut model, "s save");
+    let mut model = session_with_open_export((80, 24), RICH);
+    click_on_text(&mut model, "s save");
     assert!(matches!(
-        &click(&mut model, "enter save")[..],
+        &click_on_text(&mut model, "enter save")[..],
         [SideEffect::Start(_, Job::Save(_))]
     ));
 }
 
 #[test]
 fn m_frees_the_mouse_and_takes_it_back() {
-    let mut model = session_with(at_risk(), (80, 24), RICH);
-    assert_eq!(press(&mut model, "m"), [SideEffect::Mouse(false)]);
-    assert!(screen_text(&model).contains("m takes it back"));
-    assert_eq!(press(&mut model, "m"), [SideEffect::Mouse(true)]);
-    assert!(screen_text(&model).contains("m releases it"));
-    press(&mut model, "?");
-    assert_eq!(press(&mut model, "m"), [], "typing in help is typing");
+    let mut model = session_with(at_risk_report(), (80, 24), RICH);
+    assert_eq!(press_keys(&mut model, "m"), [SideEffect::Mouse(false)]);
+    assert!(screen_text(&model).contains("press m to use it here again"));
+    assert_eq!(press_keys(&mut model, "m"), [SideEffect::Mouse(true)]);
+    assert!(screen_text(&model).contains("press m to release it"));
+    press_keys(&mut model, "?");
+    assert_eq!(press_keys(&mut model, "m"), [], "typing in help is typing");
 }

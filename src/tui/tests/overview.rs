@@ -1,20 +1,20 @@
-//! The dashboard: its layouts, the list of targets, and the hints before the first key press.
+//! The dashboard's layouts, the list of targets, and the hints before the first key press.
 
 use super::{PLAIN, screen_text};
 use crate::facts::Subject;
 use crate::measure::Measurement;
 use crate::tui::model::Overlay;
-use crate::tui::sample::{
-    RICH, WORST_FIRST, all_verdict_states, at_risk, click, measurement_after, press, session_with,
-    two_targets, with_probe,
-};
 use crate::tui::screen_id::ScreenId;
+use crate::tui::test_sessions::{
+    RICH, WORST_FIRST, at_risk_report, click_on_text, measurement_after, press_keys,
+    report_with_all_verdicts, report_with_measurement, report_with_two_targets, session_with,
+};
 
 #[test]
 fn each_layout_shows_path_price_and_what_to_do() {
     for size in [(80, 40), (100, 30), (140, 45)] {
         let screen = screen_text(&session_with(
-            with_probe(measurement_after(71)),
+            report_with_measurement(measurement_after(71)),
             size,
             PLAIN,
         ));
@@ -33,13 +33,12 @@ fn each_layout_shows_path_price_and_what_to_do() {
     }
 }
 
-/// Nothing is shown twice: latency is beside the path or below, and commands appear if rows are
-/// left.
+/// Latency must appear only once, beside the path or below. Commands appear if rows are left.
 #[test]
 fn rows_that_are_left_are_used() {
     let of_height = |height| {
         screen_text(&session_with(
-            with_probe(measurement_after(71)),
+            report_with_measurement(measurement_after(71)),
             (80, height),
             PLAIN,
         ))
@@ -59,41 +58,41 @@ fn rows_that_are_left_are_used() {
 
 #[test]
 fn targets_are_chosen_from_a_list_by_name_or_by_the_mouse() {
-    let mut model = session_with(all_verdict_states(), (80, 24), PLAIN);
-    press(&mut model, "t");
+    let mut model = session_with(report_with_all_verdicts(), (80, 24), PLAIN);
+    press_keys(&mut model, "t");
     let listed = screen_text(&model);
     let places: Vec<usize> = WORST_FIRST
         .iter()
         .map(|path| listed.find(&format!(" {path} ")).unwrap())
         .collect();
     assert!(places.is_sorted(), "worst first:\n{listed}");
-    press(&mut model, "s r v / e");
+    press_keys(&mut model, "s r v / e");
     assert!(
         screen_text(&model).contains("/ srv/e_"),
         "{}",
         screen_text(&model)
     );
-    press(&mut model, "enter");
+    press_keys(&mut model, "enter");
     assert!(model.overlay.is_none());
     assert_eq!(
         model.data.focus.target.as_ref().map(Subject::name),
         Some("/srv/e")
     );
-    press(&mut model, "t z z enter");
+    press_keys(&mut model, "t z z enter");
     assert!(
         matches!(model.overlay, Some(Overlay::Targets { .. })),
         "there is none of that name"
     );
-    press(&mut model, "esc [");
+    press_keys(&mut model, "esc [");
     assert_eq!(model.data.focus.place.0, 1);
-    press(&mut model, "[ [");
+    press_keys(&mut model, "[ [");
     assert_eq!(
         model.data.focus.place.0,
         WORST_FIRST.len() - 1,
         "round and round"
     );
-    let mut wide = session_with(all_verdict_states(), (140, 45), PLAIN);
-    click(&mut wide, "≠ contradictory");
+    let mut wide = session_with(report_with_all_verdicts(), (140, 45), PLAIN);
+    click_on_text(&mut wide, "≠ contradictory");
     assert_eq!(
         wide.data.focus.target.as_ref().map(Subject::name),
         Some("/srv/e")
@@ -103,11 +102,15 @@ fn targets_are_chosen_from_a_list_by_name_or_by_the_mouse() {
 #[test]
 fn names_of_tabs_stay_beside_many_targets() {
     for width in [80, 100, 140] {
-        let tabs = screen_text(&session_with(all_verdict_states(), (width, 24), PLAIN))
-            .lines()
-            .nth(1)
-            .unwrap()
-            .to_owned();
+        let tabs = screen_text(&session_with(
+            report_with_all_verdicts(),
+            (width, 24),
+            PLAIN,
+        ))
+        .lines()
+        .nth(1)
+        .unwrap()
+        .to_owned();
         for screen in ScreenId::ALL {
             assert!(tabs.contains(screen.title()), "{width}: {tabs}");
         }
@@ -120,9 +123,9 @@ fn names_of_tabs_stay_beside_many_targets() {
 
 #[test]
 fn three_keys_are_named_until_the_first() {
-    let mut unmeasured = at_risk();
+    let mut unmeasured = at_risk_report();
     unmeasured.probes.clear();
-    for report in [unmeasured, two_targets()] {
+    for report in [unmeasured, report_with_two_targets()] {
         let mut model = session_with(report, (80, 24), RICH);
         let row = |model: &_| screen_text(model).lines().nth(22).unwrap().to_owned();
         let hint = row(&model);
@@ -131,7 +134,7 @@ fn three_keys_are_named_until_the_first() {
             hint.contains("p probe   enter more   ? all commands"),
             "{hint}"
         );
-        press(&mut model, "j");
+        press_keys(&mut model, "j");
         assert!(!row(&model).contains("? all commands"));
     }
 }
@@ -148,8 +151,8 @@ fn figures_of_a_probe_stay_after_its_end() {
         (cut, (80, 40)),
         (measurement_after(71), (140, 45)),
     ] {
-        let mut model = session_with(with_probe(measurement), size, PLAIN);
-        press(&mut model, "3");
+        let mut model = session_with(report_with_measurement(measurement), size, PLAIN);
+        press_keys(&mut model, "3");
         let screen = screen_text(&model);
         for said in [
             "back to back",

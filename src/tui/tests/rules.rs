@@ -1,9 +1,7 @@
-//! The screen Rules: the details below a rule, and the search for a rule.
-
 use super::{PLAIN, screen_text};
 use crate::facts::catalog;
-use crate::tui::sample::{at_risk, press, session_with};
 use crate::tui::screen_id::ScreenId;
+use crate::tui::test_sessions::{at_risk_report, press_keys, session_with};
 use crate::tui::viewport::Viewport;
 
 const ROOM: Viewport = Viewport {
@@ -13,17 +11,17 @@ const ROOM: Viewport = Viewport {
 
 #[test]
 fn pictures_of_the_rules() {
-    let mut model = session_with(at_risk(), (80, 60), PLAIN);
-    press(&mut model, "5 j enter");
+    let mut model = session_with(at_risk_report(), (80, 60), PLAIN);
+    press_keys(&mut model, "5 j enter");
     insta::assert_snapshot!("applies", screen_text(&model));
-    press(&mut model, "esc / d o e s space n o t enter enter");
+    press_keys(&mut model, "esc / d o e s space n o t enter enter");
     insta::assert_snapshot!("does_not_apply", screen_text(&model));
 }
 
 #[test]
 fn rules_are_found_by_id_title_and_outcome() {
-    let mut model = session_with(at_risk(), (80, 40), PLAIN);
-    press(&mut model, "5");
+    let mut model = session_with(at_risk_report(), (80, 40), PLAIN);
+    press_keys(&mut model, "5");
     let all = screen_text(&model);
     let places = [
         "Applies   ",
@@ -45,25 +43,27 @@ fn rules_are_found_by_id_title_and_outcome() {
         ),
         ("m i x e d", "device.mixed-caches", "pg.commit-delay"),
     ] {
-        press(&mut model, &format!("/ {typed} enter"));
+        press_keys(&mut model, &format!("/ {typed} enter"));
         let screen = screen_text(&model);
         assert!(
             screen.contains(found) && !screen.contains(others),
             "{typed}: {screen}"
         );
-        press(&mut model, "esc");
+        press_keys(&mut model, "esc");
     }
     assert_eq!(model.screen, ScreenId::Rules);
 }
 
 #[test]
 fn no_title_has_a_placeholder_in_it() {
-    let model = session_with(at_risk(), (120, 40), PLAIN);
-    let page = ScreenId::Rules.page(&model.data, &model.page_state(), ROOM);
-    let mut open = model.page_state();
-    open.unfolded
-        .extend(page.selectable().filter_map(|block| block.key.clone()));
-    let open = ScreenId::Rules.page(&model.data, &open, ROOM);
+    let model = session_with(at_risk_report(), (120, 40), PLAIN);
+    let page = ScreenId::Rules.build_page(&model.data, &model.current_page_state(), ROOM);
+    let mut open = model.current_page_state();
+    open.unfolded.extend(
+        page.selectable_blocks()
+            .filter_map(|block| block.key.clone()),
+    );
+    let open = ScreenId::Rules.build_page(&model.data, &open, ROOM);
     let lines = page
         .blocks
         .iter()
@@ -77,7 +77,7 @@ fn no_title_has_a_placeholder_in_it() {
         .iter()
         .flat_map(|block| &block.lines)
         .map(ToString::to_string);
-    let is_fact = |word: &str| catalog::find(word.trim_end_matches([',', '.'])).is_some();
+    let is_fact = |word: &str| catalog::find_by_name(word.trim_end_matches([',', '.'])).is_some();
     assert_eq!(
         folded
             .filter(|line| line.split(' ').any(is_fact))

@@ -1,4 +1,4 @@
-//! The event loop with a recording display, and with work that fails in every possible way.
+//! The event loop with a recording display and a worker that fails in every possible way.
 
 use std::io;
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -12,25 +12,25 @@ use crate::deadline::Alarm;
 use crate::facts::{Source, Subject};
 use crate::report::{Format, Report};
 use crate::settings::NewFilesystem;
-use crate::tui::job::{Job, JobProgress, Saved};
-use crate::tui::jobs::{Jobs, Worker};
-use crate::tui::key::KeyPress;
-use crate::tui::msg::{Exit, Msg};
-use crate::tui::queue::InputQueue;
-use crate::tui::sample::{RICH, at_risk, buffer_text};
-use crate::tui::terminal::Display;
-use crate::tui::{AssumedHost, Supposition, event_loop, stop_jobs};
+use crate::tui::input_queue::InputQueue;
+use crate::tui::job::{Job, JobProgress, SaveOutcome};
+use crate::tui::key_press::KeyPress;
+use crate::tui::msg::{ExitReason, Msg};
+use crate::tui::terminal::TerminalDisplay;
+use crate::tui::test_sessions::{RICH, at_risk_report, buffer_text};
+use crate::tui::worker_jobs::{JobRunner, Worker};
+use crate::tui::{AssumedFact, AssumedHost, event_loop, stop_jobs};
 
-/// Sends messages each time the screen shows the awaited text.
+/// Sends the messages of a step as soon as the screen shows the awaited text.
 struct Script {
     steps: Vec<(&'static str, Vec<Msg>)>,
     out: Sender<Msg>,
-    /// Whether a shell can continue us.
+    /// True if a shell could continue the stopped process.
     shell: bool,
     log: Vec<&'static str>,
 }
 
-impl Display for Script {
+impl TerminalDisplay for Script {
     fn size(&self) -> Size {
         Size::new(100, 30)
     }
@@ -56,12 +56,12 @@ impl Display for Script {
         Ok(())
     }
 
-    fn copy(&mut self, _: &str) -> io::Result<()> {
+    fn copy_to_clipboard(&mut self, _: &str) -> io::Result<()> {
         self.log.push("copy");
         Ok(())
     }
 
-    fn mouse(&mut self, ours: bool) -> io::Result<()> {
+    fn set_mouse_capture(&mut self, ours: bool) -> io::Result<()> {
         self.log
             .push(if ours { "mouse ours" } else { "mouse free" });
         Ok(())
@@ -78,7 +78,7 @@ impl Display for Script {
     }
 }
 
-/// Reads once, then panics; a probe runs until cancelled.
+/// Reads the host once, then panics; a probe runs until cancelled.
 #[derive(Default)]
 struct Fragile {
     reads: Mutex<u32>,
@@ -95,7 +95,7 @@ impl Worker for Fragile {
             .unwrap_or_else(std::sync::PoisonError::into_inner);
         *reads += 1;
         assert!(*reads == 1, "read it twice");
-        Ok(at_risk())
+        Ok(at_risk_report())
     }
 
     fn plan_probe(&self, _: &Subject) -> Result<Vec<String>, String> {
@@ -112,14 +112,18 @@ impl Worker for Fragile {
             std::thread::yield_now();
         }
         self.cancelled.store(true, Ordering::Relaxed);
-        Ok(at_risk())
+        Ok(at_risk_report())
     }
 
-    fn suppose(&self, _: &[Supposition]) -> Result<AssumedHost, String> {
+    fn evaluate_assumptions(&self, _: &[AssumedFact]) -> Result<AssumedHost, String> {
         Err("nothing can be supposed here".to_owned())
     }
 
-    fn choose_filesystem(&self, _: &Subject, _: Option<NewFilesystem>) -> Result<Report, String> {
+    fn replan_with_filesystem(
+        &self,
+        _: &Subject,
+        _: Option<NewFilesystem>,
+    ) -> Result<Report, String> {
         Err("there is no free disk".to_owned())
     }
 
@@ -127,35 +131,42 @@ impl Worker for Fragile {
         Vec::new()
     }
 
-    fn document(&self, format: Format) -> Result<String, String> {
+    fn render_document(&self, format: Format) -> Result<String, String> {
         assert!(format != Format::Udev, "no such form");
         Ok(format!("as {}\n", format.name()))
     }
 
-    fn save(&self, _: Format, document: &str, name: &str, replace: bool) -> Result<Saved, String> {
+    fn save_document(
+        &self,
+        _: Format,
+        document: &str,
+        name: &str,
+        replace: bool,
+    ) -> Result<SaveOutcome, String> {
         self.saved
             .lock()
             .unwrap()
             .push((document.to_owned(), name.to_owned(), replace));
         Ok(if replace {
-            Saved::At(format!("/root/{name}"))
+            SaveOutcome::At(format!("/root/{name}"))
         } else {
-            Saved::Exists(format!("/root/{name}"))
+            SaveOutcome::Exists(format!("/root/{name}"))
         })
     }
 }
 
-/// Runs a script to its end; returns the exit, the display's log, and the worker.
+/// Returns the exit, the calls of the display, and the worker.
 fn play(
     shell: bool,
     steps: Vec<(&'static str, Vec<Msg>)>,
-) -> (Exit, Vec<&'static str>, Arc<Fragile>) {
+) -> (ExitReason, Vec<&'static str>, Arc<Fragile>) {
     let (out, inbox) = channel();
     let worker = Arc::new(Fragile::default());
     let as_worker: Arc<dyn Worker> = worker.clone();
-    let mut jobs = Jobs::new(as_worker, out.clone());
+    let mut jobs = JobRunner::new(as_worker, out.clone());
     let ends = out.clone();
-    // A script that never finishes is ended here, and its remaining steps are reported below.
+    // A script that never finishes is ended here; the assertion below then reports the remaining
+    // steps.
     let _alarm = Alarm::new(move || drop(ends.send(Msg::Signal(signal_hook::consts::SIGTERM))));
     let mut display = Script {
         steps,
@@ -183,7 +194,7 @@ fn key(name: &str) -> Msg {
 #[test]
 fn the_first_picture_comes_before_any_fact() {
     let steps = vec![("reading this host", vec![]), ("AT RISK", vec![key("q")])];
-    assert_eq!(play(true, steps).0, Exit::Quit);
+    assert_eq!(play(true, steps).0, ExitReason::Quit);
 }
 
 #[test]
@@ -196,7 +207,7 @@ fn a_worker_that_panics_is_a_message_and_the_screen_stays() {
         ),
         ("Plan, in order of application", vec![key("q")]),
     ];
-    assert_eq!(play(true, steps).0, Exit::Quit);
+    assert_eq!(play(true, steps).0, ExitReason::Quit);
 }
 
 #[test]
@@ -207,24 +218,24 @@ fn leaving_stops_the_probe_and_waits_for_it() {
         ("starting the probe", vec![Msg::Signal(15)]),
     ];
     let (exit, _, worker) = play(true, steps);
-    assert_eq!(exit, Exit::Signal(15));
+    assert_eq!(exit, ExitReason::Signal(15));
     assert!(worker.cancelled.load(Ordering::Relaxed));
 }
 
 #[test]
 fn a_terminal_that_is_closed_says_so_twice_and_the_probe_still_tidies_up() {
     let (out, inbox) = channel();
-    let mut jobs = Jobs::new(Arc::new(Fragile::default()), out.clone());
+    let mut jobs = JobRunner::new(Arc::new(Fragile::default()), out.clone());
     jobs.start(1, Job::Probe(Subject::host()));
     out.send(Msg::Hangup).unwrap();
     out.send(Msg::Signal(signal_hook::consts::SIGHUP)).unwrap();
     stop_jobs(&mut jobs, &inbox);
-    assert!(!jobs.has_cleanup());
+    assert!(!jobs.has_job_needing_cleanup());
 }
 
 #[test]
 fn while_a_shell_has_the_terminal_nothing_is_drawn() {
-    // Input during a suspension is processed, but drawn only after being continued.
+    // Input during a suspension is processed at once, but drawn only after SIGCONT.
     let first = vec![
         key("ctrl-z"),
         key("4"),
@@ -264,7 +275,10 @@ fn a_document_is_shown_and_saved_and_one_that_cannot_be_made_says_so() {
         ),
     ];
     let (exit, log, worker) = play(true, steps);
-    assert_eq!((exit, log), (Exit::Quit, vec!["mouse free", "mouse ours"]));
+    assert_eq!(
+        (exit, log),
+        (ExitReason::Quit, vec!["mouse free", "mouse ours"])
+    );
     let save = |replace| {
         (
             "as text\n".to_owned(),
@@ -287,7 +301,7 @@ fn without_a_shell_it_stays_and_says_so() {
 #[test]
 fn an_interrupt_passes_all_that_was_typed_before_it() {
     let (out, inbox) = channel();
-    let mut jobs = Jobs::new(Arc::new(Fragile::default()), out.clone());
+    let mut jobs = JobRunner::new(Arc::new(Fragile::default()), out.clone());
     let mut display = Script {
         steps: Vec::new(),
         out: out.clone(),
@@ -295,12 +309,12 @@ fn an_interrupt_passes_all_that_was_typed_before_it() {
         log: Vec::new(),
     };
     let input = InputQueue::default();
-    // Without the interrupt the first key would quit.
+    // Without the interrupt, the first key would quit.
     input.push(["q", "s", "ctrl-c", "y"].map(key).into());
     out.send(Msg::Input).unwrap();
     assert_eq!(
         event_loop(&mut display, &inbox, &input, &mut jobs, RICH).unwrap(),
-        Exit::Signal(2)
+        ExitReason::Signal(2)
     );
 }
 

@@ -1,30 +1,30 @@
-//! The screen Storage: the details of a layer, the completeness of the facts, and the search.
+//! Storage shows every fact of the stack, and the details of each layer.
 
 use ratatui::layout::Size;
 
 use super::{Job, JobResult, Msg, PLAIN, SideEffect, screen_text, update};
 use crate::facts::catalog::target;
 use crate::facts::{Source, Subject};
-use crate::report::{DirectoryRow, LayerRow, sample};
+use crate::report::{DirectoryRow, LayerRow, sample_reports};
 use crate::rules::{Finding, Level, Outcome};
-use crate::tui::sample::{RICH, at_risk, press, session_with};
 use crate::tui::screen_id::ScreenId;
+use crate::tui::test_sessions::{RICH, at_risk_report, press_keys, session_with};
 
 #[test]
 fn pictures_of_the_storage() {
-    let mut model = session_with(at_risk(), (80, 60), PLAIN);
-    press(&mut model, "2 j j j j enter j j enter");
+    let mut model = session_with(at_risk_report(), (80, 60), PLAIN);
+    press_keys(&mut model, "2 j j j j enter j j enter");
     insta::assert_snapshot!("unfolded", screen_text(&model));
-    let mut model = session_with(at_risk(), (120, 40), RICH);
-    press(&mut model, "2 j j j j enter j j enter");
+    let mut model = session_with(at_risk_report(), (120, 40), RICH);
+    press_keys(&mut model, "2 j j j j enter j j enter");
     insta::assert_snapshot!("pane", screen_text(&model));
-    press(&mut model, "esc esc u");
+    press_keys(&mut model, "esc esc u");
     insta::assert_snapshot!("unknown", screen_text(&model));
 }
 
 #[test]
 fn the_one_bad_disk_of_two_hundred_is_a_key_away() {
-    let mut report = at_risk();
+    let mut report = at_risk_report();
     let stack = report.stacks.first_mut().unwrap();
     let disk = stack.layers.last().unwrap().clone();
     for number in 0..200 {
@@ -51,7 +51,7 @@ fn the_one_bad_disk_of_two_hundred_is_a_key_away() {
     );
     report.findings.push(bad);
     let mut model = session_with(report, (80, 24), PLAIN);
-    press(&mut model, "2 end N N");
+    press_keys(&mut model, "2 end N N");
     let lines = screen_text(&model);
     assert!(
         lines
@@ -61,27 +61,27 @@ fn the_one_bad_disk_of_two_hundred_is_a_key_away() {
     );
 }
 
-/// Everything that Storage shows while each layer is opened and scrolled to its end.
+/// Opens each layer and scrolls to its end.
 fn all_of_the_storage(size: (u16, u16)) -> String {
-    let mut model = session_with(at_risk(), size, PLAIN);
-    press(&mut model, "2 v");
-    let page = model.page(&model.page_state());
+    let mut model = session_with(at_risk_report(), size, PLAIN);
+    press_keys(&mut model, "2 v");
+    let page = model.build_page(&model.current_page_state());
     let layers: Vec<String> = page
-        .selectable()
+        .selectable_blocks()
         .filter_map(|block| block.key.clone())
         .collect();
     assert!(layers.len() > 7, "{layers:?}");
     let mut seen = String::new();
     for layer in layers {
-        let mut model = session_with(at_risk(), size, PLAIN);
-        press(&mut model, "2 v");
+        let mut model = session_with(at_risk_report(), size, PLAIN);
+        press_keys(&mut model, "2 v");
         model.pages.entry(ScreenId::Storage).or_default().selected = Some(layer);
-        press(&mut model, "enter");
+        press_keys(&mut model, "enter");
         let mut before = String::new();
         while before != screen_text(&model) {
             before = screen_text(&model);
             seen.push_str(&before);
-            press(&mut model, "j");
+            press_keys(&mut model, "j");
         }
     }
     seen
@@ -89,7 +89,7 @@ fn all_of_the_storage(size: (u16, u16)) -> String {
 
 #[test]
 fn every_fact_and_all_evidence_of_the_stack_can_be_reached() {
-    let report = at_risk();
+    let report = at_risk_report();
     let summary = &report.targets[0];
     for size in [(80, 24), (120, 24), (60, 15)] {
         let seen = all_of_the_storage(size);
@@ -127,8 +127,10 @@ fn every_fact_and_all_evidence_of_the_stack_can_be_reached() {
 
 #[test]
 fn what_else_shares_the_disks_is_said() {
-    let mut report = at_risk();
-    let (of, source) = (sample::data_target(), || Source::derived(["target.roles"]));
+    let mut report = at_risk_report();
+    let (of, source) = (sample_reports::data_target(), || {
+        Source::derived_from(["target.roles"])
+    });
     report.facts.insert_known(
         &of,
         &target::SHARES_DISK,
@@ -146,7 +148,7 @@ fn what_else_shares_the_disks_is_said() {
     report.targets[0].directories = vec![row("/srv/pg/15/main/pg_wal")];
     for width in [60, 80, 120] {
         let mut model = session_with(report.clone(), (width, 40), PLAIN);
-        press(&mut model, "2");
+        press_keys(&mut model, "2");
         let screen = screen_text(&model);
         for said in [
             "Shares the disks with /srv/wal.",
@@ -161,15 +163,15 @@ fn what_else_shares_the_disks_is_said() {
 #[test]
 fn a_filter_is_typed_kept_and_ended() {
     for size in [(80, 24), (120, 40)] {
-        let mut model = session_with(at_risk(), size, PLAIN);
-        press(&mut model, "2 / s d a space q q");
+        let mut model = session_with(at_risk_report(), size, PLAIN);
+        press_keys(&mut model, "2 / s d a space q q");
         assert_eq!(model.exit, None, "typing is typing");
         assert!(
             screen_text(&model).contains("No matches."),
             "{}",
             screen_text(&model)
         );
-        press(&mut model, "backspace backspace m o d e l");
+        press_keys(&mut model, "backspace backspace m o d e l");
         let screen = screen_text(&model);
         assert!(
             screen.contains("/ sda model_") && screen.contains("device.model"),
@@ -179,30 +181,34 @@ fn a_filter_is_typed_kept_and_ended() {
             !screen.contains("md0") && !screen.contains("device.size"),
             "{screen}"
         );
-        press(&mut model, "enter");
+        press_keys(&mut model, "enter");
         assert!(!screen_text(&model).contains("model_"), "it is kept");
-        press(&mut model, "?");
+        press_keys(&mut model, "?");
         assert!(model.overlay.is_some(), "keys are commands again");
-        press(&mut model, "esc esc");
+        press_keys(&mut model, "esc esc");
         assert!(
             screen_text(&model).contains("md0") && model.screen == ScreenId::Storage,
             "{}",
             screen_text(&model)
         );
-        press(&mut model, "/ esc");
+        press_keys(&mut model, "/ esc");
         assert_eq!(
-            (model.screen, model.page_state().filter),
+            (model.screen, model.current_page_state().filter),
             (ScreenId::Storage, None)
         );
-        press(&mut model, "/ enter");
-        assert_eq!(model.page_state().filter, None, "nothing to look for");
+        press_keys(&mut model, "/ enter");
+        assert_eq!(
+            model.current_page_state().filter,
+            None,
+            "nothing to look for"
+        );
     }
 }
 
 #[test]
 fn only_what_is_unknown_is_what_the_header_counts() {
-    let mut model = session_with(at_risk(), (80, 40), PLAIN);
-    press(&mut model, "2 u");
+    let mut model = session_with(at_risk_report(), (80, 40), PLAIN);
+    press_keys(&mut model, "2 u");
     let screen = screen_text(&model);
     assert!(
         screen.contains("mount.ext4.features") || screen.contains("ext4.features"),
@@ -215,19 +221,19 @@ fn only_what_is_unknown_is_what_the_header_counts() {
         model.data.focus.unknown_count,
         "{screen}"
     );
-    press(&mut model, "u");
+    press_keys(&mut model, "u");
     assert!(!screen_text(&model).contains("controller.battery"));
-    press(&mut model, "1 u");
+    press_keys(&mut model, "1 u");
     assert_eq!(screen_text(&model), screen, "one key from everywhere");
-    press(&mut model, "1 u");
+    press_keys(&mut model, "1 u");
     assert_eq!(screen_text(&model), screen, "and it stays so");
 }
 
 #[test]
 fn what_a_fact_was_read_from_is_fetched_when_it_is_unfolded() {
-    let mut model = session_with(at_risk(), (120, 40), PLAIN);
-    press(&mut model, "2");
-    let asked = (0..60).find_map(|_| match &press(&mut model, "j enter")[..] {
+    let mut model = session_with(at_risk_report(), (120, 40), PLAIN);
+    press_keys(&mut model, "2");
+    let asked = (0..60).find_map(|_| match &press_keys(&mut model, "j enter")[..] {
         [SideEffect::Start(job, Job::Raw(source, value))] => {
             Some((*job, source.clone(), value.clone()))
         }
@@ -249,18 +255,18 @@ fn what_a_fact_was_read_from_is_fetched_when_it_is_unfolded() {
         "{}",
         screen_text(&model)
     );
-    assert_eq!(press(&mut model, "enter enter"), [], "it is known now");
+    assert_eq!(press_keys(&mut model, "enter enter"), [], "it is known now");
     assert!(screen_text(&model).contains("as the machine said it"));
 }
 
 #[test]
 fn an_unknown_among_the_facts_can_be_stated() {
-    let mut model = session_with(at_risk(), (80, 60), PLAIN);
-    press(&mut model, "2 u");
+    let mut model = session_with(at_risk_report(), (80, 60), PLAIN);
+    press_keys(&mut model, "2 u");
     let stated = (0..40).find_map(|_| {
-        press(&mut model, "j i");
+        press_keys(&mut model, "j i");
         let screen = screen_text(&model);
-        press(&mut model, "esc");
+        press_keys(&mut model, "esc");
         screen
             .contains("Enter value: controller.battery")
             .then_some(screen)
@@ -273,48 +279,48 @@ fn an_unknown_among_the_facts_can_be_stated() {
 
 #[test]
 fn without_room_for_a_pane_keys_go_to_the_page() {
-    let mut model = session_with(at_risk(), (120, 40), PLAIN);
-    press(&mut model, "2 enter j");
+    let mut model = session_with(at_risk_report(), (120, 40), PLAIN);
+    press_keys(&mut model, "2 enter j");
     assert!(
-        model.page_state().selected.is_none(),
+        model.current_page_state().selected.is_none(),
         "it moved in the pane"
     );
     model.size = Size::new(80, 24);
-    press(&mut model, "j");
+    press_keys(&mut model, "j");
     assert_eq!(
-        model.page_state().selected.as_deref(),
+        model.current_page_state().selected.as_deref(),
         Some("layer mount /srv")
     );
     model.size = Size::new(120, 40);
-    press(&mut model, "esc j");
+    press_keys(&mut model, "esc j");
     assert_eq!(
-        model.page_state().selected.as_deref(),
+        model.current_page_state().selected.as_deref(),
         Some("layer device md0")
     );
 }
 
-/// Usual terminals, a wide one with a pane, and a narrow one.
+/// Tries usual terminals, a wide one with a pane, and a narrow one.
 #[test]
 fn no_value_name_or_reason_is_cut() {
-    let mut report = at_risk();
+    let mut report = at_risk_report();
     let (of, long) = (
-        sample::data_target(),
+        sample_reports::data_target(),
         "a value that is longer than the column it stands in, and than most others",
     );
     report.facts.insert_known(
         &of,
         &target::SHARES_DISK,
         vec![long.to_owned()],
-        Source::derived(["target.roles"]),
+        Source::derived_from(["target.roles"]),
     );
     for size in [(60, 40), (80, 40), (120, 40), (160, 40)] {
         let mut model = session_with(report.clone(), size, PLAIN);
-        press(&mut model, "2");
-        press(&mut model, "v");
+        press_keys(&mut model, "2");
+        press_keys(&mut model, "v");
         if size.0 < 100 {
-            press(&mut model, "enter");
+            press_keys(&mut model, "enter");
         }
-        let page = model.page(&model.page_state());
+        let page = model.build_page(&model.current_page_state());
         let page = page.pane.map_or(page.blocks, |pane| pane.page.blocks);
         let lines = page
             .iter()

@@ -1,38 +1,38 @@
-//! Assumptions: their effects next to the real host, and that they never unlock anything that can
-//! lose data.
+//! Assumptions show their effects next to the real host, and never unlock a setting that can lose
+//! data.
 
 use proptest::prelude::*;
 use ratatui::layout::Size;
 
 use super::*;
 use crate::facts::{Value, catalog};
-use crate::report::view::wording::plan_interruptions;
+use crate::report::view::wording::plan_interruption_texts;
 use crate::report::{Assumed, WhatIf};
 use crate::rules::{Outcome, Risk};
-use crate::tui::hypothesis::{AssumedHost, Supposition};
-use crate::tui::sample::another_kernel;
+use crate::tui::hypothesis::{AssumedFact, AssumedHost};
+use crate::tui::test_sessions::assumed_older_kernel;
 
 fn with_assumption(size: (u16, u16), theme: Theme) -> Model {
-    let mut model = session_with(at_risk(), size, theme);
-    press(&mut model, "w k e r n enter 4 . 1 4 . 2 0 0 enter");
-    finish(
+    let mut model = session_with(at_risk_report(), size, theme);
+    press_keys(&mut model, "w k e r n enter 4 . 1 4 . 2 0 0 enter");
+    finish_job(
         &mut model,
-        JobResult::AssumedHost(Box::new(another_kernel())),
+        JobResult::AssumedHost(Box::new(assumed_older_kernel())),
     );
     model
 }
 
-/// The whole page, however long.
+/// Draws on a screen of 300 rows, so that nothing is hidden.
 fn full_page(model: &Model) -> String {
     let mut model = model.clone();
     model.size = Size::new(120, 300);
-    press(&mut model, "g");
+    press_keys(&mut model, "g");
     screen_text(&model)
 }
 
 #[test]
 fn pictures_of_what_if() {
-    for (name, model) in states((80, 24), RICH) {
+    for (name, model) in named_sessions((80, 24), RICH) {
         if ["which fact", "which value", "no such value", "stating"].contains(&name) {
             insta::assert_snapshot!(
                 format!("what_if_{}", name.replace(' ', "_")),
@@ -47,48 +47,48 @@ fn pictures_of_what_if() {
     ] {
         let mut model = with_assumption(size, RICH);
         insta::assert_snapshot!(format!("what_if_overview_{at}"), screen_text(&model));
-        press(&mut model, "4 g");
+        press_keys(&mut model, "4 g");
         insta::assert_snapshot!(format!("what_if_advice_{at}"), screen_text(&model));
     }
     insta::assert_snapshot!(
         "what_if_no_colour",
-        styled_text(&picture(&with_assumption((80, 24), PLAIN)))
+        styled_text(&draw_screen(&with_assumption((80, 24), PLAIN)))
     );
 }
 
 #[test]
 fn a_fact_is_found_by_typing_and_its_value_goes_to_the_worker_as_typed() {
-    let mut model = session_with(at_risk(), (80, 24), RICH);
-    press(&mut model, "w");
+    let mut model = session_with(at_risk_report(), (80, 24), RICH);
+    press_keys(&mut model, "w");
     assert!(
         screen_text(&model).contains("common"),
         "{}",
         screen_text(&model)
     );
-    press(&mut model, "v e r s i o n space h o s t");
+    press_keys(&mut model, "v e r s i o n space h o s t");
     let screen = screen_text(&model);
     assert!(
         screen.contains("kernel.version") && !screen.contains("kernel.release"),
         "{screen}"
     );
-    press(
+    press_keys(
         &mut model,
         "backspace backspace backspace backspace backspace",
     );
-    press(&mut model, "esc w m o u n t . o p t enter");
+    press_keys(&mut model, "esc w m o u n t . o p t enter");
     assert!(
         screen_text(&model).contains("rw,relatime"),
         "what it is now: {}",
         screen_text(&model)
     );
-    assert_eq!(press(&mut model, "enter"), [], "nothing is typed yet");
-    press(&mut model, "tab");
+    assert_eq!(press_keys(&mut model, "enter"), [], "nothing is typed yet");
+    press_keys(&mut model, "tab");
     assert!(
         screen_text(&model).contains("= rw,relatime_"),
         "the present value is there to be changed"
     );
-    let started = press(&mut model, "backspace q enter");
-    let wanted = Supposition {
+    let started = press_keys(&mut model, "backspace q enter");
+    let wanted = AssumedFact {
         subject: Subject::mount("/srv"),
         fact: "mount.options",
         value: "rw,relatimq".to_owned(),
@@ -97,31 +97,31 @@ fn a_fact_is_found_by_typing_and_its_value_goes_to_the_worker_as_typed() {
         matches!(&started[..], [SideEffect::Start(_, Job::Suppose(all))] if *all == [wanted.clone()]),
         "{started:?}"
     );
-    assert_eq!(press(&mut model, "enter"), [], "one at a time");
-    finish(&mut model, JobResult::Failed("`rw` is not".to_owned()));
+    assert_eq!(press_keys(&mut model, "enter"), [], "one at a time");
+    finish_job(&mut model, JobResult::Failed("`rw` is not".to_owned()));
     let screen = screen_text(&model);
     assert!(
         screen.contains("`rw` is not") && screen.contains("rw,relatimq_"),
         "{screen}"
     );
-    press(&mut model, "esc");
+    press_keys(&mut model, "esc");
     assert!(
         screen_text(&model).contains("which fact?"),
         "back to the facts"
     );
-    press(&mut model, "esc");
+    press_keys(&mut model, "esc");
     assert!(model.overlay.is_none() && model.exit.is_none());
 }
 
 #[test]
 fn words_are_chosen_from_what_the_fact_can_be() {
-    let mut model = session_with(at_risk(), (80, 24), RICH);
-    press(&mut model, "w b a t t e r y space s d a enter");
+    let mut model = session_with(at_risk_report(), (80, 24), RICH);
+    press_keys(&mut model, "w b a t t e r y space s d a enter");
     let screen = screen_text(&model);
     for word in ["healthy", "charging", "failed", "absent"] {
         assert!(screen.contains(word), "{word}: {screen}");
     }
-    let started = press(&mut model, "f a i enter");
+    let started = press_keys(&mut model, "f a i enter");
     assert!(
         matches!(&started[..], [SideEffect::Start(_, Job::Suppose(all))] if all[0].value == "failed"),
         "{started:?}"
@@ -130,7 +130,7 @@ fn words_are_chosen_from_what_the_fact_can_be() {
 
 #[test]
 fn what_would_be_different_stands_beside_the_machine_as_it_is() {
-    let real = session_with(at_risk(), (120, 40), RICH);
+    let real = session_with(at_risk_report(), (120, 40), RICH);
     let mut model = with_assumption((120, 40), RICH);
     let overview = full_page(&model);
     for says in [
@@ -141,7 +141,7 @@ fn what_would_be_different_stands_beside_the_machine_as_it_is() {
     ] {
         assert!(overview.contains(says), "{says}: {overview}");
     }
-    press(&mut model, "4");
+    press_keys(&mut model, "4");
     let advice = full_page(&model);
     for says in [
         "Title of ext4.option-ignored (ext4.option-ignored)",
@@ -151,9 +151,10 @@ fn what_would_be_different_stands_beside_the_machine_as_it_is() {
     ] {
         assert!(advice.contains(says), "{says}: {advice}");
     }
-    // The real plan is complete and in its place, and copied commands are for the real host.
+    // The real plan must stay complete and in its place, and copied commands must be those for the
+    // real host.
     let mut plain = real.clone();
-    press(&mut plain, "4");
+    press_keys(&mut plain, "4");
     let of_plan = |screen: &str| {
         let from = screen.find("Plan, in order of application").unwrap();
         let lines = screen[from..].lines().filter(|line| !line.is_empty());
@@ -162,17 +163,17 @@ fn what_would_be_different_stands_beside_the_machine_as_it_is() {
     };
     assert_eq!(of_plan(&advice), of_plan(&full_page(&plain)));
     for screen in ["1", "3", "4"] {
-        press(&mut model, screen);
+        press_keys(&mut model, screen);
         assert!(
             screen_text(&model).contains("WHAT IF  kernel.release = 4.14.200"),
             "on every screen"
         );
     }
-    press(&mut model, "W");
+    press_keys(&mut model, "W");
     for screen in ["1", "3", "4"] {
         let mut plain = real.clone();
-        press(&mut plain, screen);
-        press(&mut model, screen);
+        press_keys(&mut plain, screen);
+        press_keys(&mut model, screen);
         model.notice = None;
         // The footer depends on the previous screen.
         let page = |model: &Model| {
@@ -191,16 +192,16 @@ fn what_would_be_different_stands_beside_the_machine_as_it_is() {
 #[ignore = "exhaustive"]
 fn what_can_lose_data_is_named_and_cannot_be_copied() {
     let mut model = with_assumption((120, 40), RICH);
-    press(&mut model, "4");
+    press_keys(&mut model, "4");
     let page = full_page(&model);
     assert!(
         page.contains("Would be offered") && page.contains("add nobarrier on /srv"),
         "{page}"
     );
     let rows = page.lines().count();
-    press(&mut model, "g");
+    press_keys(&mut model, "g");
     for _ in 0..rows {
-        for effect in press(&mut model, "enter y j") {
+        for effect in press_keys(&mut model, "enter y j") {
             let SideEffect::Copy(text) = effect else {
                 panic!("{effect:?}")
             };
@@ -228,40 +229,40 @@ fn what_can_lose_data_is_named_and_cannot_be_copied() {
 #[test]
 fn suppositions_add_up_are_changed_and_taken_back() {
     let mut model = with_assumption((80, 24), RICH);
-    press(&mut model, "w");
+    press_keys(&mut model, "w");
     assert!(
         screen_text(&model).contains("assumed 4.14.200"),
         "{}",
         screen_text(&model)
     );
-    let started = press(&mut model, "esc w f s t y p e enter x f s enter");
+    let started = press_keys(&mut model, "esc w f s t y p e enter x f s enter");
     let [SideEffect::Start(_, Job::Suppose(all))] = &started[..] else {
         panic!("{started:?}")
     };
     let facts: Vec<&str> = all.iter().map(|one| one.fact).collect();
     assert_eq!(facts, ["kernel.release", "mount.fstype"]);
-    let mut both = another_kernel();
+    let mut both = assumed_older_kernel();
     both.suppositions.clone_from(all);
-    finish(&mut model, JobResult::AssumedHost(Box::new(both)));
+    finish_job(&mut model, JobResult::AssumedHost(Box::new(both)));
     // Choosing a fact again replaces its value.
-    let started = press(&mut model, "w f s t y p e enter z f s enter");
+    let started = press_keys(&mut model, "w f s t y p e enter z f s enter");
     let [SideEffect::Start(_, Job::Suppose(all))] = &started[..] else {
         panic!("{started:?}")
     };
     let values: Vec<&str> = all.iter().map(|one| one.value.as_str()).collect();
     assert_eq!(values, ["4.14.200", "zfs"]);
-    finish(
+    finish_job(
         &mut model,
-        JobResult::AssumedHost(Box::new(another_kernel())),
+        JobResult::AssumedHost(Box::new(assumed_older_kernel())),
     );
     // Removing the last assumption returns to the real host.
-    press(&mut model, "w enter");
+    press_keys(&mut model, "w enter");
     assert!(
         screen_text(&model).contains("the real value"),
         "{}",
         screen_text(&model)
     );
-    assert_eq!(press(&mut model, "enter"), []);
+    assert_eq!(press_keys(&mut model, "enter"), []);
     assert!(model.data.assumed_host.is_none() && model.overlay.is_none());
     assert!(!screen_text(&model).contains("WHAT IF"));
 }
@@ -269,78 +270,81 @@ fn suppositions_add_up_are_changed_and_taken_back() {
 #[test]
 fn a_machine_read_anew_has_it_worked_out_anew() {
     let mut model = with_assumption((80, 24), RICH);
-    press(&mut model, "r");
-    let effects = finish(&mut model, JobResult::Report(Box::new(at_risk())));
+    press_keys(&mut model, "r");
+    let effects = finish_job(&mut model, JobResult::Report(Box::new(at_risk_report())));
     assert!(
         matches!(&effects[..], [SideEffect::Start(_, Job::Suppose(all))] if all[0].fact == "kernel.release"),
         "{effects:?}"
     );
     let mut left = model.clone();
-    finish(
+    finish_job(
         &mut model,
         JobResult::Failed("there is no such fact any more".to_owned()),
     );
     assert!(model.data.assumed_host.is_none());
     assert!(screen_text(&model).contains("assumptions dropped: there is no such fact any more"));
     // A result that arrives after leaving is dropped.
-    let job = left.data.activity.job().unwrap();
-    press(&mut left, "W");
+    let job = left.data.activity.job_id().unwrap();
+    press_keys(&mut left, "W");
     update(
         &mut left,
-        Msg::Done(job, JobResult::AssumedHost(Box::new(another_kernel()))),
+        Msg::Done(
+            job,
+            JobResult::AssumedHost(Box::new(assumed_older_kernel())),
+        ),
     );
     assert!(left.data.assumed_host.is_none() && left.data.activity == Activity::Idle);
 }
 
 #[test]
 fn what_is_not_known_has_the_keys_that_settle_it() {
-    let mut model = session_with(at_risk(), (120, 60), RICH);
-    press(&mut model, "G enter");
+    let mut model = session_with(at_risk_report(), (120, 60), RICH);
+    press_keys(&mut model, "G enter");
     let screen = screen_text(&model);
     assert!(
         screen.contains("root adds") && screen.contains("enters a value"),
         "{screen}"
     );
     assert_eq!(
-        press(&mut model, "y"),
+        press_keys(&mut model, "y"),
         [SideEffect::Copy("sudo walwise /srv/pg/15/main".to_owned())]
     );
-    press(&mut model, "i");
+    press_keys(&mut model, "i");
     let screen = screen_text(&model);
     assert!(
         screen.contains("Enter value: ext4.features of mount /srv"),
         "{screen}"
     );
     assert!(screen.contains("unknown: denied"), "{screen}");
-    press(&mut model, "esc");
+    press_keys(&mut model, "esc");
     assert!(model.overlay.is_none(), "there is no list to return to");
-    press(&mut model, "i");
-    let effects = press(&mut model, "f a s t _ c o m m i t enter");
+    press_keys(&mut model, "i");
+    let effects = press_keys(&mut model, "f a s t _ c o m m i t enter");
     let [SideEffect::Start(_, Job::Suppose(all))] = &effects[..] else {
         panic!("{effects:?}")
     };
     let stated = crate::tui::AssumedHost {
         suppositions: all.clone(),
-        ..another_kernel()
+        ..assumed_older_kernel()
     };
-    finish(&mut model, JobResult::AssumedHost(Box::new(stated)));
+    finish_job(&mut model, JobResult::AssumedHost(Box::new(stated)));
     assert!(
         full_page(&model).contains("stated: fast_commit"),
         "{}",
         full_page(&model)
     );
-    press(&mut model, "g");
+    press_keys(&mut model, "g");
     assert_eq!(
-        press(&mut model, "i"),
+        press_keys(&mut model, "i"),
         [],
         "the verdict is no fact to be stated"
     );
-    let mut capture = at_risk();
+    let mut capture = at_risk_report();
     capture.host.live = false;
     let mut capture = session_with(capture, (120, 40), RICH);
-    press(&mut capture, "G");
+    press_keys(&mut capture, "G");
     assert_eq!(
-        press(&mut capture, "y"),
+        press_keys(&mut capture, "y"),
         [],
         "no command here would look at that machine"
     );
@@ -348,10 +352,10 @@ fn what_is_not_known_has_the_keys_that_settle_it() {
 
 #[test]
 fn the_advice_says_what_the_plan_takes_in_the_words_of_the_text() {
-    for report in [at_risk(), sample::free_disk()] {
+    for report in [at_risk_report(), sample_reports::free_disk()] {
         let mut model = session_with(report, (120, 40), RICH);
-        press(&mut model, "4");
-        let says = plan_interruptions(model.data.plan().unwrap()).join("; ");
+        press_keys(&mut model, "4");
+        let says = plan_interruption_texts(model.data.plan().unwrap()).join("; ");
         assert!(
             full_page(&model).contains(&format!("interrupts  {says}")),
             "{says}: {}",
@@ -360,18 +364,18 @@ fn the_advice_says_what_the_plan_takes_in_the_words_of_the_text() {
     }
 }
 
-/// The screen shows whatever the text report has about a step.
+/// The screen must show everything that the text report prints about a step.
 #[test]
 fn a_step_is_told_as_in_the_text() {
-    for report in sample::all_samples() {
+    for report in sample_reports::all_samples() {
         let text = crate::report::text::render(&report);
         let mut model = session_with(report, (120, 40), RICH);
-        press(&mut model, "4");
+        press_keys(&mut model, "4");
         let plan = model.data.plan().unwrap().clone();
         for step in plan.steps.iter().chain(&plan.options) {
             model.pages.clear();
             let state = model.pages.entry(model.screen).or_default();
-            let key = crate::report::view::ItemRef::step(step).key;
+            let key = crate::report::view::ItemRef::from_step(step).key;
             state
                 .unfolded
                 .extend([key.clone(), format!("option {key}")]);
@@ -401,7 +405,7 @@ fn without_whitespace(text: &str) -> String {
     text.chars().filter(|c| !c.is_whitespace()).collect()
 }
 
-/// The text after a label in the report's part about a step.
+/// Returns the text after `label` in the text report's part about one step.
 fn step_text(text: &str, step: &crate::report::Step, label: &str) -> Vec<String> {
     let head = format!(
         "{} of {}: ",
@@ -419,9 +423,9 @@ fn step_text(text: &str, step: &crate::report::Step, label: &str) -> Vec<String>
         .collect()
 }
 
-/// The effect of an entered fact: one rule now applies, another does not.
+/// Simulates an entered fact: one rule now applies, and another no longer does.
 fn with_entered_fact() -> AssumedHost {
-    let (real, mut then) = (at_risk(), at_risk());
+    let (real, mut then) = (at_risk_report(), at_risk_report());
     then.findings
         .retain(|finding| finding.rule != "ext4.journal-features");
     for finding in then
@@ -440,7 +444,7 @@ fn with_entered_fact() -> AssumedHost {
         value,
         really,
     }];
-    let suppositions = vec![Supposition {
+    let suppositions = vec![AssumedFact {
         subject,
         fact,
         value: "fast_commit".to_owned(),
@@ -464,9 +468,9 @@ fn whoever_states_a_fact_is_told_what_it_decides_and_what_it_never_does() {
         "decided ext4.journal-features does not apply, ext4.fast-commit applies",
     ];
     for width in [80, 120] {
-        let mut model = session_with(at_risk(), (width, 24), PLAIN);
-        press(&mut model, "G enter G i f a s t _ c o m m i t enter");
-        finish(
+        let mut model = session_with(at_risk_report(), (width, 24), PLAIN);
+        press_keys(&mut model, "G enter G i f a s t _ c o m m i t enter");
+        finish_job(
             &mut model,
             JobResult::AssumedHost(Box::new(with_entered_fact())),
         );
@@ -479,7 +483,7 @@ fn whoever_states_a_fact_is_told_what_it_decides_and_what_it_never_does() {
         for said in told {
             assert!(flat(&screen).contains(said), "{said}: {screen}");
         }
-        press(&mut model, "4");
+        press_keys(&mut model, "4");
         for said in told {
             assert!(
                 flat(&screen_text(&model)).contains(said),
@@ -490,7 +494,7 @@ fn whoever_states_a_fact_is_told_what_it_decides_and_what_it_never_does() {
     }
     let report = Report {
         what_if: Some(with_entered_fact().what_if),
-        ..at_risk()
+        ..at_risk_report()
     };
     let text = crate::report::text::render(&report);
     for said in told {
@@ -499,14 +503,14 @@ fn whoever_states_a_fact_is_told_what_it_decides_and_what_it_never_does() {
 }
 
 proptest! {
-    /// Whatever keys are pressed in the picker, nothing is written, copied or closed.
+    /// Keys pressed in the picker must never write, copy or close anything.
     #[test]
     #[ignore = "exhaustive"]
     fn choosing_does_nothing_but_suppose(keys in prop::collection::vec(key(), 0..25)) {
         let mut model = with_assumption((80, 24), RICH);
-        press(&mut model, "w");
+        press_keys(&mut model, "w");
         for key in keys {
-            for effect in press(&mut model, &key) {
+            for effect in press_keys(&mut model, &key) {
                 prop_assert!(matches!(effect, SideEffect::Start(_, Job::Suppose(_))), "{key}: {effect:?}");
             }
             if model.overlay.is_none() {
@@ -515,17 +519,17 @@ proptest! {
         }
         let _ = screen_text(&model);
         prop_assert!(model.exit.is_none());
-        prop_assert_eq!(model.data.report.as_deref(), Some(&at_risk()));
+        prop_assert_eq!(model.data.report.as_deref(), Some(&at_risk_report()));
     }
 
-    /// Every fact offered is one that the worker accepts.
+    /// The worker must accept every fact that the picker offers.
     #[test]
     fn only_what_can_be_supposed_is_offered(which: prop::sample::Index) {
-        let model = session_with(at_risk(), (80, 24), RICH);
-        let all: Vec<_> = catalog::all().collect();
+        let model = session_with(at_risk_report(), (80, 24), RICH);
+        let all: Vec<_> = catalog::all_keys().collect();
         let key = which.get(&all);
         for subject in model.data.focus.subjects() {
-            let offered = crate::tui::what_if::Picker::new(&model.data, subject, key.name).is_some();
+            let offered = crate::tui::what_if::Picker::for_fact(&model.data, subject, key.name).is_some();
             prop_assert!(!offered || crate::report::can_be_assumed(key.name), "{}", key.name);
             prop_assert!(!offered || key.scope == subject.scope(), "{}", key.name);
         }
@@ -553,18 +557,18 @@ fn key() -> impl Strategy<Value = String> {
 
 #[test]
 fn a_sign_before_a_value_is_refused_with_a_hint() {
-    let mut model = session_with(at_risk(), (80, 24), RICH);
-    press(&mut model, "w k e r n enter = 6 . 1");
+    let mut model = session_with(at_risk_report(), (80, 24), RICH);
+    press_keys(&mut model, "w k e r n enter = 6 . 1");
     assert!(
         screen_text(&model).contains("type kernel.release without “=”: 6.1"),
         "{}",
         screen_text(&model)
     );
-    assert_eq!(press(&mut model, "enter"), [], "it is no kernel");
-    press(&mut model, "ctrl-u 6 . 1");
+    assert_eq!(press_keys(&mut model, "enter"), [], "it is no kernel");
+    press_keys(&mut model, "ctrl-u 6 . 1");
     assert!(!screen_text(&model).contains("without “=”"));
     assert!(matches!(
-        &press(&mut model, "enter")[..],
+        &press_keys(&mut model, "enter")[..],
         [SideEffect::Start(..)]
     ));
 }

@@ -1,41 +1,40 @@
-//! The content of the trial screen, computed once per block, so that drawing in between does not
+//! Content of the trial screen, computed once per block, so that drawing between blocks does not
 //! disturb the measurement.
 
-use crate::report::ratios::RatioAxis;
+use crate::report::ratio_axis::RatioAxis;
 use crate::trial::{
-    ForestRow, INTERIM_BLOCKS, LoadResult, MAX_WAIT_SECONDS, TrialOutcome, TrialRecord, trial_view,
+    ForestPlotRow, INTERIM_BLOCKS, LoadResult, MAX_WAIT_SECONDS, TrialOutcome, TrialRecord,
+    trial_view,
 };
 use crate::tui::theme::TextRole;
 
-/// The state after a block.
 #[derive(Clone, Debug)]
 pub struct TrialBoard {
-    /// What is tested, and where.
+    /// Names the number of file systems, the directory and the disks.
     pub title: String,
     pub blocks: usize,
     pub loads: Vec<BoardLoad>,
-    /// The axis for the intervals of possible winners.
+    /// Spans the intervals of all candidates that may still be best.
     pub axis: RatioAxis,
     /// Commits/s on the bare device or file, by block.
     pub bare_rates: Vec<f64>,
-    /// Estimated seconds until the result is settled.
+    /// `None` if no estimate exists or the wait would exceed [`MAX_WAIT_SECONDS`].
     pub seconds_needed: Option<f64>,
-    /// The reason if nothing can be compared.
+    /// The reason why nothing can be compared.
     pub no_result: Option<String>,
 }
 
 #[derive(Clone, Debug)]
 pub struct BoardLoad {
     pub name: String,
-    /// The result so far.
     pub answer: String,
     pub role: TextRole,
-    pub rows: Vec<ForestRow>,
+    pub rows: Vec<ForestPlotRow>,
 }
 
 impl TrialBoard {
     pub fn from_record(record: &TrialRecord) -> Self {
-        let results = record.results();
+        let results = record.load_results();
         let deciding = results.iter().filter(|result| result.load.is_deciding());
         let loads: Vec<BoardLoad> = deciding.map(|result| board_load(record, result)).collect();
         // Candidates far behind must not widen the axis.
@@ -43,7 +42,7 @@ impl TrialBoard {
             .iter()
             .flat_map(|load| &load.rows)
             .filter(|row| row.place.may_be_best());
-        let axis = RatioAxis::spanning(close.filter_map(|row| row.place.interval()));
+        let axis = RatioAxis::from_intervals(close.filter_map(|row| row.place.interval()));
         let disks = record.leaves.join(", ");
         let beneath = if disks.is_empty() {
             String::new()
@@ -65,7 +64,7 @@ impl TrialBoard {
             ),
             blocks: record.blocks.len(),
             axis,
-            bare_rates: record.floor_rates().into_iter().flatten().collect(),
+            bare_rates: record.bare_extent_rates().into_iter().flatten().collect(),
             seconds_needed: record
                 .seconds_needed()
                 .filter(|seconds| *seconds <= MAX_WAIT_SECONDS),
@@ -76,9 +75,9 @@ impl TrialBoard {
 }
 
 fn board_load(record: &TrialRecord, result: &LoadResult) -> BoardLoad {
-    let rows = record.forest(result);
+    let rows = record.forest_plot_rows(result);
     let name = |place: usize| rows.get(place).map_or("?", |row| row.name.as_str());
-    let (says, role) = answer(&result.comparison.outcome(), result.ranked.len(), name);
+    let (says, role) = outcome_text(&result.comparison.outcome(), result.ranked.len(), name);
     BoardLoad {
         name: result.load.name(),
         answer: says,
@@ -87,8 +86,9 @@ fn board_load(record: &TrialRecord, result: &LoadResult) -> BoardLoad {
     }
 }
 
-/// The result of a load among `of` candidates, short enough to follow its name within 80 columns.
-fn answer<'a>(
+/// States the result of a load among `of` candidates, short enough to follow the load's name within
+/// 80 columns.
+fn outcome_text<'a>(
     outcome: &TrialOutcome,
     of: usize,
     name: impl Fn(usize) -> &'a str,
@@ -102,7 +102,7 @@ fn answer<'a>(
             )
         }
         TrialOutcome::Inconclusive => (
-            "inconclusive: first differs from itself".to_owned(),
+            "inconclusive: the control runs differ".to_owned(),
             TextRole::Doubt,
         ),
         TrialOutcome::Best(place) => (format!("{} is the fastest", name(*place)), TextRole::Good),
@@ -117,8 +117,8 @@ fn answer<'a>(
     }
 }
 
-/// A duration: `40 s`, `12 min`, `3 h`.
-pub fn duration(seconds: f64) -> String {
+/// Formats seconds as `40 s`, `12 min` or `3 h`.
+pub fn format_duration(seconds: f64) -> String {
     if seconds < 60.0 {
         format!("{:.0} s", seconds.max(0.0))
     } else if seconds <= 7_200.0 {
@@ -130,13 +130,13 @@ pub fn duration(seconds: f64) -> String {
 
 #[cfg(test)]
 mod tests {
-    use super::{answer, duration};
+    use super::{format_duration, outcome_text};
     use crate::trial::{Candidate, CommitShape, TrialLoad, TrialOutcome};
 
     #[test]
     fn a_time_has_the_unit_that_suits_it() {
         assert_eq!(
-            [0.0, 59.4, 61.0, 7_200.0, 7_300.0].map(duration),
+            [0.0, 59.4, 61.0, 7_200.0, 7_300.0].map(format_duration),
             ["0 s", "59 s", "2 min", "120 min", "3 h"]
         );
     }
@@ -166,7 +166,7 @@ mod tests {
             }
             .name();
             for outcome in &outcomes {
-                let (says, _) = answer(outcome, all, |place| Candidate::ALL[place].name());
+                let (says, _) = outcome_text(outcome, all, |place| Candidate::ALL[place].name());
                 let heading = format!(" {load}: {says}");
                 assert!(heading.chars().count() <= 80, "{heading}");
             }

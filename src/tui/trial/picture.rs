@@ -1,4 +1,5 @@
-//! Draws a trial at any size. What does not fit is left out by rank, the loads last.
+//! Draws a trial at any size. If rows are missing, gaps go first, then the control runs, then the
+//! candidates of the last loads.
 
 use ratatui::buffer::Buffer;
 use ratatui::layout::Rect;
@@ -6,43 +7,46 @@ use ratatui::style::Style;
 use ratatui::text::{Line, Span};
 use ratatui::widgets::Widget;
 
-use super::board::{BoardLoad, TrialBoard, duration};
-use crate::text::bars::{cell_index, height, interval};
-use crate::text::per_second;
-use crate::trial::{ForestPlace, ForestRow};
-use crate::tui::theme::{TextRole, Theme, to_ascii};
+use super::board::{BoardLoad, TrialBoard, format_duration};
+use crate::text::bars::{bar_char, cell_index, draw_interval};
+use crate::text::format_rate;
+use crate::trial::{CandidateStanding, ForestPlotRow};
+use crate::tui::theme::{TextRole, Theme, replace_non_ascii};
 use crate::tui::widgets::{area, axis, text};
 
-/// Columns of a rate, and of an interval as text.
+/// In columns.
 const RATE: usize = 10;
 const WORDS_WIDTH: usize = 25;
-/// The narrowest useful bar.
+/// In columns.
 const MIN_BAR: usize = 12;
-pub fn draw(board: &TrialBoard, doing: &str, left: f64, theme: Theme, buffer: &mut Buffer) {
+pub fn draw_board(board: &TrialBoard, doing: &str, left: f64, theme: Theme, buffer: &mut Buffer) {
     let whole = *buffer.area();
-    let (head, rest) = area::top(whole, 1);
-    let (news, rest) = area::top(rest, 1);
-    let (rule, rest) = area::top(rest, 1);
-    let (footer, rest) = area::bottom(rest, 1);
-    let (floor, body) = area::bottom(rest, 1);
-    let dim = theme.style(TextRole::Dim);
+    let (head, rest) = area::split_top(whole, 1);
+    let (news, rest) = area::split_top(rest, 1);
+    let (rule, rest) = area::split_top(rest, 1);
+    let (footer, rest) = area::split_bottom(rest, 1);
+    let (floor, body) = area::split_bottom(rest, 1);
+    let dim = theme.role_style(TextRole::Dim);
     let blocks = if board.blocks == 1 {
         "1 block".to_owned()
     } else {
         format!("{} blocks", board.blocks)
     };
-    draw_both_sides(
-        (&format!(" {}", board.title), theme.style(TextRole::Heading)),
+    draw_at_row_ends(
+        (
+            &format!(" {}", board.title),
+            theme.role_style(TextRole::Heading),
+        ),
         (&format!("{blocks} "), Style::default()),
         head,
         buffer,
     );
     let needed = board
         .seconds_needed
-        .map(|needed| format!("settled in about {} · ", duration(needed)))
+        .map(|needed| format!("settled in about {} · ", format_duration(needed)))
         .unwrap_or_default();
-    let most = format!("{needed}ends within {} ", duration(left));
-    draw_both_sides(
+    let most = format!("{needed}ends within {} ", format_duration(left));
+    draw_at_row_ends(
         (&format!(" {doing}"), dim),
         (&most, Style::default()),
         news,
@@ -50,40 +54,41 @@ pub fn draw(board: &TrialBoard, doing: &str, left: f64, theme: Theme, buffer: &m
     );
     Span::styled("─".repeat(usize::from(rule.width)), dim).render(rule, buffer);
     draw_loads(board, body, theme, buffer);
-    draw_bare_strip(&board.bare_rates, floor, theme, buffer);
+    draw_bare_device_rates(&board.bare_rates, floor, theme, buffer);
     let keys = Line::from(vec![
-        Span::styled(" q", theme.style(TextRole::Accent)),
+        Span::styled(" q", theme.role_style(TextRole::Accent)),
         Span::styled(" stops and reports the results so far", dim),
     ]);
     keys.render(footer, buffer);
     if theme.ascii {
-        to_ascii(buffer);
+        replace_non_ascii(buffer);
     }
 }
 
-/// Left and right text in one row; the left is cut if needed.
-fn draw_both_sides(left: (&str, Style), right: (&str, Style), row: Rect, buffer: &mut Buffer) {
-    let (place, rest) = area::right(row, u16::try_from(text::width(right.0)).unwrap_or(u16::MAX));
+/// Draws two texts at both ends of a row and cuts the left one if the row is too short.
+fn draw_at_row_ends(left: (&str, Style), right: (&str, Style), row: Rect, buffer: &mut Buffer) {
+    let (place, rest) =
+        area::split_right(row, u16::try_from(text::width(right.0)).unwrap_or(u16::MAX));
     Span::styled(
-        text::truncate(left.0, usize::from(rest.width).saturating_sub(1)),
+        text::truncate_to_width(left.0, usize::from(rest.width).saturating_sub(1)),
         left.1,
     )
     .render(rest, buffer);
     Span::styled(right.0.to_owned(), right.1).render(place, buffer);
 }
 
-/// The loads; those that do not fit get one line each.
+/// A load that does not fit gets a single line.
 fn draw_loads<'b>(board: &'b TrialBoard, body: Rect, theme: Theme, buffer: &mut Buffer) {
     if let Some(says) = &board.no_result {
         let lines = text::wrap(says, usize::from(body.width).saturating_sub(2));
         for (line, row) in lines.iter().zip(body.rows()) {
-            Span::styled(format!(" {line}"), theme.style(TextRole::Doubt)).render(row, buffer);
+            Span::styled(format!(" {line}"), theme.role_style(TextRole::Doubt)).render(row, buffer);
         }
         return;
     }
     let room = usize::from(body.height);
-    let twin = |row: &&ForestRow| matches!(row.place, ForestPlace::Twin { .. });
-    let shown = |with_twin: bool| -> Vec<(&BoardLoad, Vec<&ForestRow>)> {
+    let twin = |row: &&ForestPlotRow| matches!(row.place, CandidateStanding::Twin { .. });
+    let shown = |with_twin: bool| -> Vec<(&BoardLoad, Vec<&ForestPlotRow>)> {
         let rows = |load: &'b BoardLoad| {
             load.rows
                 .iter()
@@ -92,7 +97,7 @@ fn draw_loads<'b>(board: &'b TrialBoard, body: Rect, theme: Theme, buffer: &mut 
         };
         board.loads.iter().map(|load| (load, rows(load))).collect()
     };
-    let high = |parts: &[(&BoardLoad, Vec<&ForestRow>)]| {
+    let high = |parts: &[(&BoardLoad, Vec<&ForestPlotRow>)]| {
         parts.iter().map(|(_, rows)| 1 + rows.len()).sum::<usize>() + 1
     };
     let (mut parts, mut gap) = (shown(true), 1);
@@ -117,8 +122,11 @@ fn draw_loads<'b>(board: &'b TrialBoard, body: Rect, theme: Theme, buffer: &mut 
             lines.push(Line::default());
         }
         lines.push(Line::from(vec![
-            Span::styled(format!(" {}: ", load.name), theme.style(TextRole::Heading)),
-            Span::styled(load.answer.clone(), theme.style(load.role)),
+            Span::styled(
+                format!(" {}: ", load.name),
+                theme.role_style(TextRole::Heading),
+            ),
+            Span::styled(load.answer.clone(), theme.role_style(load.role)),
         ]));
         lines.extend(
             rows.iter()
@@ -169,29 +177,35 @@ impl FieldWidths {
 
 fn candidate_line(
     board: &TrialBoard,
-    row: &ForestRow,
+    row: &ForestPlotRow,
     field: &FieldWidths,
     theme: Theme,
 ) -> Line<'static> {
-    let is_below = matches!(row.place, ForestPlace::Twin { .. } | ForestPlace::Unranked);
+    let is_below = matches!(
+        row.place,
+        CandidateStanding::Twin { .. } | CandidateStanding::Unranked
+    );
     let best = row.place.may_be_best();
     let style = if best {
         Style::default()
     } else {
-        theme.style(TextRole::Dim)
+        theme.role_style(TextRole::Dim)
     };
     let sign = if best { "●" } else { " " };
     let mark = if best {
-        theme.style(TextRole::Good)
+        theme.role_style(TextRole::Good)
     } else {
         style
     };
-    let (name, rate) = (text::pad(&row.name, field.name), per_second(row.rate));
+    let (name, rate) = (
+        text::pad_or_truncate(&row.name, field.name),
+        format_rate(row.rate),
+    );
     let mut spans = vec![
         Span::styled(format!(" {sign} "), mark),
         Span::styled(format!("{name}  {rate:>RATE$}  "), style),
         Span::styled(
-            bar_text(board, row, field.bar),
+            interval_bar_text(board, row, field.bar),
             if is_below { style } else { mark },
         ),
     ];
@@ -199,7 +213,7 @@ fn candidate_line(
         spans.push(Span::styled(
             format!(
                 "  {}",
-                text::truncate(&row.place.comparison_text(), field.words)
+                text::truncate_to_width(&row.place.comparison_text(), field.words)
             ),
             style,
         ));
@@ -207,20 +221,23 @@ fn candidate_line(
     Line::from(spans)
 }
 
-/// The interval, with a mark at the first candidate.
-fn bar_text(board: &TrialBoard, row: &ForestRow, columns: usize) -> String {
-    let first = cell_index(board.axis.share(0.0), columns.saturating_sub(1));
+/// Draws the interval, with a line at the first candidate's position.
+fn interval_bar_text(board: &TrialBoard, row: &ForestPlotRow, columns: usize) -> String {
+    let first = cell_index(board.axis.position_of_ratio(0.0), columns.saturating_sub(1));
     let drawn = match (row.place.interval(), row.place) {
-        (Some(found), _) => interval(
-            [found.low, found.value, found.high].map(|at| board.axis.share(at)),
+        (Some(found), _) => draw_interval(
+            [found.low, found.value, found.high].map(|at| board.axis.position_of_ratio(at)),
             columns,
         ),
-        (None, ForestPlace::Reference { .. }) => (0..columns)
+        (None, CandidateStanding::Reference { .. }) => (0..columns)
             .map(|column| if column == first { '◆' } else { ' ' })
             .collect(),
-        (None, ForestPlace::Ranked { .. } | ForestPlace::Twin { .. } | ForestPlace::Unranked) => {
-            text::blank(columns)
-        }
+        (
+            None,
+            CandidateStanding::Ranked { .. }
+            | CandidateStanding::Twin { .. }
+            | CandidateStanding::Unranked,
+        ) => text::spaces(columns),
     };
     drawn
         .chars()
@@ -235,28 +252,27 @@ fn bar_text(board: &TrialBoard, row: &ForestRow, columns: usize) -> String {
         .collect()
 }
 
-/// The axis labels, below the bars.
 fn axis_line(board: &TrialBoard, field: &FieldWidths, theme: Theme) -> Option<Line<'static>> {
     let apart = 8.0 / field.bar.max(1) as f64;
     let (_, labels) = axis::label_line(&board.axis.ticks(apart), field.bar);
-    let line = format!("{}{labels}", text::blank(field.bar_start()));
-    (!board.loads.is_empty()).then(|| Line::styled(line, theme.style(TextRole::Dim)))
+    let line = format!("{}{labels}", text::spaces(field.bar_start()));
+    (!board.loads.is_empty()).then(|| Line::styled(line, theme.role_style(TextRole::Dim)))
 }
 
-/// The last blocks of the bare device or file as a strip.
-fn draw_bare_strip(floor: &[f64], row: Rect, theme: Theme, buffer: &mut Buffer) {
+/// Draws the most recent blocks of the bare device or file, one bar per block.
+fn draw_bare_device_rates(floor: &[f64], row: Rect, theme: Theme, buffer: &mut Buffer) {
     let most = floor.iter().copied().fold(0.0, f64::max);
     let Some(last) = floor.last().filter(|_| most > 0.0) else {
         return;
     };
     let name = " bare extent  ";
-    let now = format!("  {} ", per_second(Some(*last)));
+    let now = format!("  {} ", format_rate(Some(*last)));
     let room = usize::from(row.width).saturating_sub(text::width(name) + text::width(&now));
     let shown = floor.iter().skip(floor.len().saturating_sub(room));
-    let drawn: String = shown.map(|rate| height(rate / most)).collect();
+    let drawn: String = shown.map(|rate| bar_char(rate / most)).collect();
     let line = Line::from(vec![
-        Span::styled(name, theme.style(TextRole::Dim)),
-        Span::styled(drawn, theme.style(TextRole::Accent)),
+        Span::styled(name, theme.role_style(TextRole::Dim)),
+        Span::styled(drawn, theme.role_style(TextRole::Accent)),
         Span::raw(now),
     ]);
     line.render(row, buffer);

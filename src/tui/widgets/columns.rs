@@ -1,5 +1,4 @@
-//! Aligned columns: their widths in the available space, the order in which they shrink, and
-//! wrapping.
+//! Aligns cells in columns, and shrinks or wraps the columns if the row is too narrow.
 //!
 //! Informative columns wrap; names and repetitions are cut or dropped.
 
@@ -8,20 +7,20 @@ use ratatui::text::{Line, Span};
 
 use super::text;
 
-/// How a column behaves when space is short.
+/// Behaviour of a column if the row is too narrow.
 #[derive(Clone, Copy, Debug)]
 pub struct Column {
-    /// Can be cut to this width before any column is dropped.
+    /// A column can be cut to this width before any column is dropped.
     pub min_width: usize,
-    /// The highest is dropped first; 0 is never dropped.
+    /// The column with the highest number is dropped first; 0 is never dropped.
     pub drop: u8,
-    /// Whether it wraps instead of being cut.
+    /// True if long cells wrap instead of being cut.
     pub wraps: bool,
 }
 
 impl Column {
-    /// A column that is never dropped.
-    pub const fn keep(least: usize) -> Self {
+    /// Builds a column that can be cut, but is never dropped.
+    pub const fn new_cuttable(least: usize) -> Self {
         Self {
             min_width: least,
             drop: 0,
@@ -29,8 +28,8 @@ impl Column {
         }
     }
 
-    /// A column that can be dropped, the highest first.
-    pub const fn drop(drop: u8) -> Self {
+    /// The column with the highest number is dropped first.
+    pub const fn new_droppable(drop: u8) -> Self {
         Self {
             min_width: usize::MAX,
             drop,
@@ -38,8 +37,8 @@ impl Column {
         }
     }
 
-    /// A column that wraps, and is never dropped or cut.
-    pub const fn wrap(least: usize) -> Self {
+    /// Builds a column that wraps, and is never dropped or cut.
+    pub const fn new_wrapping(least: usize) -> Self {
         Self {
             min_width: least,
             drop: 0,
@@ -47,8 +46,8 @@ impl Column {
         }
     }
 
-    /// A column that wraps, and is dropped below this width.
-    pub const fn wrap_or_drop(least: usize, drop: u8) -> Self {
+    /// Builds a column that wraps, and is dropped if `least` columns are not left.
+    pub const fn new_wrapping_or_droppable(least: usize, drop: u8) -> Self {
         Self {
             min_width: least,
             drop,
@@ -61,25 +60,25 @@ pub type StyledText = (String, Style);
 
 const GAP: usize = 2;
 
-/// The rows as aligned lines within so many columns; of wrapped cells only the first line.
-pub fn lines(rows: &[Vec<StyledText>], columns: &[Column], room: usize) -> Vec<Line<'static>> {
-    let widths = widths(rows, columns, room);
-    rows.iter().map(|row| line(row, &widths)).collect()
+/// One line per row; only the first line of a wrapped cell is shown.
+pub fn align_rows(rows: &[Vec<StyledText>], columns: &[Column], room: usize) -> Vec<Line<'static>> {
+    let widths = fit_column_widths(rows, columns, room);
+    rows.iter().map(|row| row_line(row, &widths)).collect()
 }
 
-/// The same with wrapping: each row takes as many lines as needed, at least one.
+/// Gives each row as many lines as the wrapped cells need, at least one.
 pub fn wrapped_rows(
     rows: &[Vec<StyledText>],
     columns: &[Column],
     room: usize,
 ) -> Vec<Vec<Line<'static>>> {
-    let widths = widths(rows, columns, room);
+    let widths = fit_column_widths(rows, columns, room);
     rows.iter()
-        .map(|row| row_in_lines(row, columns, &widths))
+        .map(|row| wrap_row(row, columns, &widths))
         .collect()
 }
 
-/// Joins lines at the left with lines that start at this column.
+/// The right lines start at column `at`.
 pub fn side_by_side(
     left: Vec<Line<'static>>,
     right: Vec<Line<'static>>,
@@ -98,14 +97,14 @@ pub fn side_by_side(
                 .map(move |span| Span::styled(span.content, style.patch(span.style)))
         };
         let spans = styled(first)
-            .chain([Span::raw(text::blank(gap))])
+            .chain([Span::raw(text::spaces(gap))])
             .chain(styled(more));
         Line::from(spans.collect::<Vec<_>>())
     };
     (0..high).map(row).collect()
 }
 
-/// Rows after a label, which precedes the first.
+/// Only the first row shows the label.
 pub fn labelled_rows(
     (label, of_label): (&str, Style),
     indent: usize,
@@ -115,14 +114,14 @@ pub fn labelled_rows(
     let labels = std::iter::once(label).chain(std::iter::repeat(""));
     let line = |(row, label): (String, &str)| {
         Line::from(vec![
-            Span::styled(text::pad(label, indent), of_label),
+            Span::styled(text::pad_or_truncate(label, indent), of_label),
             Span::styled(row, style),
         ])
     };
     rows.into_iter().zip(labels).map(line).collect()
 }
 
-fn row_in_lines(row: &[StyledText], columns: &[Column], widths: &[usize]) -> Vec<Line<'static>> {
+fn wrap_row(row: &[StyledText], columns: &[Column], widths: &[usize]) -> Vec<Line<'static>> {
     let pieces = |((content, _), (column, width)): (&StyledText, (&Column, &usize))| {
         if column.wraps && text::width(content) > *width {
             text::wrap(content, *width)
@@ -143,23 +142,24 @@ fn row_in_lines(row: &[StyledText], columns: &[Column], widths: &[usize]) -> Vec
         };
         pieces.iter().zip(row).map(piece).collect()
     };
-    (0..high).map(|at| line(&one(at), widths)).collect()
+    (0..high).map(|at| row_line(&one(at), widths)).collect()
 }
 
-fn line(row: &[StyledText], widths: &[usize]) -> Line<'static> {
+fn row_line(row: &[StyledText], widths: &[usize]) -> Line<'static> {
     let mut spans: Vec<Span<'static>> = Vec::new();
     for ((content, style), width) in row.iter().zip(widths).filter(|(_, width)| **width > 0) {
         if !spans.is_empty() {
-            spans.push(Span::raw(text::blank(GAP)));
+            spans.push(Span::raw(text::spaces(GAP)));
         }
-        spans.push(Span::styled(text::pad(content, *width), *style));
+        spans.push(Span::styled(text::pad_or_truncate(content, *width), *style));
     }
     Line::from(spans)
 }
 
-/// The width of each column, 0 if dropped. Without wrapping columns the widest are cut first, then
-/// columns are dropped; with some, those shrink first, then columns are dropped, then cut.
-fn widths(rows: &[Vec<StyledText>], columns: &[Column], room: usize) -> Vec<usize> {
+/// Returns the width of each column, 0 if dropped. If some columns wrap, they shrink first, then
+/// columns are dropped, then the others are cut. Otherwise the widest columns are cut before any is
+/// dropped.
+fn fit_column_widths(rows: &[Vec<StyledText>], columns: &[Column], room: usize) -> Vec<usize> {
     let full = natural_widths(rows, columns.len());
     let mut left_out = 0_u8;
     let mut order: Vec<u8> = columns
@@ -176,19 +176,24 @@ fn widths(rows: &[Vec<StyledText>], columns: &[Column], room: usize) -> Vec<usiz
             .map(|(width, column)| if shown(column) { *width } else { 0 })
             .collect();
         let wraps = columns.iter().any(|column| column.wraps);
-        shrink(&mut widths, columns, room, |column| column.wraps || !wraps);
+        shrink_widest_columns(&mut widths, columns, room, |column| column.wraps || !wraps);
         match order.pop() {
             Some(next) if total_width(&widths) > room => left_out = next,
             _ => {
-                shrink(&mut widths, columns, room, |_| true);
+                shrink_widest_columns(&mut widths, columns, room, |_| true);
                 return widths;
             }
         }
     }
 }
 
-/// Shrinks the widest of the selected columns until the row fits or all are at their minimum.
-fn shrink(widths: &mut [usize], columns: &[Column], room: usize, which: impl Fn(&Column) -> bool) {
+/// Narrows the widest selected column step by step until the row fits or all are at their minimum.
+fn shrink_widest_columns(
+    widths: &mut [usize],
+    columns: &[Column],
+    room: usize,
+    which: impl Fn(&Column) -> bool,
+) {
     let mut excess = total_width(widths).saturating_sub(room);
     while excess > 0 {
         let may =
@@ -202,7 +207,7 @@ fn shrink(widths: &mut [usize], columns: &[Column], room: usize, which: impl Fn(
     }
 }
 
-/// The width of each column without any limit.
+/// Width of each column's longest cell.
 pub fn natural_widths(rows: &[Vec<StyledText>], columns: usize) -> Vec<usize> {
     let width = |at: usize| {
         rows.iter()
@@ -215,7 +220,7 @@ pub fn natural_widths(rows: &[Vec<StyledText>], columns: usize) -> Vec<usize> {
         .collect()
 }
 
-/// The width of a row, with gaps between visible columns.
+/// Includes the gaps between visible columns.
 pub fn total_width(widths: &[usize]) -> usize {
     let shown = widths.iter().filter(|width| **width > 0).count();
     widths
@@ -239,8 +244,12 @@ mod tests {
             row(["critical", "nobarrier → barrier", "remount"]),
             row(["keep", "fdatasync", "at once"]),
         ];
-        let columns = [Column::keep(8), Column::keep(6), Column::drop(1)];
-        lines(&rows, &columns, room)
+        let columns = [
+            Column::new_cuttable(8),
+            Column::new_cuttable(6),
+            Column::new_droppable(1),
+        ];
+        align_rows(&rows, &columns, room)
             .iter()
             .map(ToString::to_string)
             .collect()
@@ -281,7 +290,11 @@ mod tests {
             ]),
             row(["host", "none", ""]),
         ];
-        let columns = [Column::keep(4), Column::wrap(12), Column::drop(1)];
+        let columns = [
+            Column::new_cuttable(4),
+            Column::new_wrapping(12),
+            Column::new_droppable(1),
+        ];
         let shown = |room: usize| -> Vec<String> {
             let rows = wrapped_rows(&rows, &columns, room);
             rows.iter()

@@ -1,40 +1,40 @@
-//! The share of commits completed within a time, as curves on a logarithmic axis: braille dots, or
-//! letters in ASCII.
+//! Draws the share of commits that complete within a time, as curves on a logarithmic time axis.
+//!
+//! Curves are braille dots, or letters in ASCII.
 
 use super::{axis, text};
-use crate::report::axis::Axis;
+use crate::report::time_axis::LogTimeAxis;
 use crate::text::bars::cell_index;
 
-/// A curve with its letter.
 pub struct Curve<'a> {
     pub letter: char,
-    /// Ascending times, at equal steps of the share.
+    /// Times in ascending order, at equal steps of the share.
     pub quantiles: &'a [f64],
 }
 
-/// Dots of a braille cell: two columns of four.
+/// Bits of a braille cell's dots: four rows of two.
 const DOTS: [[u32; 2]; 4] = [[0x01, 0x08], [0x02, 0x10], [0x04, 0x20], [0x40, 0x80]];
 const DOTS_ACROSS: usize = 2;
 const DOTS_DOWN: usize = 4;
 /// The empty braille character.
 const BLANK: u32 = 0x2800;
-/// Columns of the scale at the left.
+/// Columns of the percent scale at the left.
 const SCALE_WIDTH: usize = 8;
 
-/// The curves with both scales in so many columns and rows; empty if they do not fit.
-pub fn lines(curves: &[Curve<'_>], columns: usize, rows: usize, ascii: bool) -> Vec<String> {
+/// Returns curves and both scales; empty if there are too few columns or rows.
+pub fn ecdf_lines(curves: &[Curve<'_>], columns: usize, rows: usize, ascii: bool) -> Vec<String> {
     let (inner, high) = (columns.saturating_sub(SCALE_WIDTH), rows.saturating_sub(2));
-    let axis = Axis::spanning_quantiles(curves.iter().map(|curve| curve.quantiles));
+    let axis = LogTimeAxis::from_quantile_curves(curves.iter().map(|curve| curve.quantiles));
     let Some(axis) = axis.filter(|_| high >= 3) else {
         return Vec::new();
     };
-    let Some([ticks, labels]) = axis::lines(&axis, inner) else {
+    let Some([ticks, labels]) = axis::axis_lines(&axis, inner) else {
         return Vec::new();
     };
     let drawn = if ascii {
-        draw_letters(curves, &axis, inner, high)
+        draw_letter_curves(curves, &axis, inner, high)
     } else {
-        draw_dots(curves, &axis, inner, high)
+        draw_braille_curves(curves, &axis, inner, high)
     };
     let scale = |row: usize| match row {
         0 => "100 %",
@@ -44,16 +44,16 @@ pub fn lines(curves: &[Curve<'_>], columns: usize, rows: usize, ascii: bool) -> 
     };
     let with_scale = |(row, drawn)| format!("{:>6} │{drawn}", scale(row));
     let mut lines: Vec<String> = drawn.into_iter().enumerate().map(with_scale).collect();
-    lines.push(format!("{}└{ticks}", text::blank(SCALE_WIDTH - 1)));
-    lines.push(format!("{}{labels}", text::blank(SCALE_WIDTH)));
+    lines.push(format!("{}└{ticks}", text::spaces(SCALE_WIDTH - 1)));
+    lines.push(format!("{}{labels}", text::spaces(SCALE_WIDTH)));
     lines
 }
 
-/// The row of the curve in each column, from 0 at the top to `last` at the bottom.
-fn curve_rows(curve: &Curve<'_>, axis: &Axis, columns: usize, last: usize) -> Vec<usize> {
+/// Row of the curve in each column, from 0 at the top to `last` at the bottom.
+fn curve_rows(curve: &Curve<'_>, axis: &LogTimeAxis, columns: usize, last: usize) -> Vec<usize> {
     let at = |column: usize| {
         let time = axis.time_at(column as f64 / columns.saturating_sub(1).max(1) as f64);
-        last - cell_index(share(curve.quantiles, time), last)
+        last - cell_index(share_within(curve.quantiles, time), last)
     };
     let mut lowest = last;
     let falls_never = |column| {
@@ -63,8 +63,8 @@ fn curve_rows(curve: &Curve<'_>, axis: &Axis, columns: usize, last: usize) -> Ve
     (0..columns).map(falls_never).collect()
 }
 
-/// The share of commits completed within a time.
-fn share(quantiles: &[f64], time: f64) -> f64 {
+/// Interpolates between the quantiles; the result is from 0 to 1.
+fn share_within(quantiles: &[f64], time: f64) -> f64 {
     let done = quantiles.partition_point(|quantile| *quantile <= time);
     let before = done
         .checked_sub(1)
@@ -77,7 +77,12 @@ fn share(quantiles: &[f64], time: f64) -> f64 {
     (done as f64 + part) / quantiles.len().max(1) as f64
 }
 
-fn draw_dots(curves: &[Curve<'_>], axis: &Axis, columns: usize, rows: usize) -> Vec<String> {
+fn draw_braille_curves(
+    curves: &[Curve<'_>],
+    axis: &LogTimeAxis,
+    columns: usize,
+    rows: usize,
+) -> Vec<String> {
     let (wide, high) = (columns * DOTS_ACROSS, rows * DOTS_DOWN);
     let mut cells = vec![vec![BLANK; columns]; rows];
     for curve in curves {
@@ -116,8 +121,13 @@ fn draw_dots(curves: &[Curve<'_>], axis: &Axis, columns: usize, rows: usize) -> 
         .collect()
 }
 
-/// The letter of each curve in each column; a star where several meet.
-fn draw_letters(curves: &[Curve<'_>], axis: &Axis, columns: usize, rows: usize) -> Vec<String> {
+/// Marks a cell in which several curves meet with a star.
+fn draw_letter_curves(
+    curves: &[Curve<'_>],
+    axis: &LogTimeAxis,
+    columns: usize,
+    rows: usize,
+) -> Vec<String> {
     let mut cells = vec![vec![' '; columns]; rows];
     for curve in curves {
         for (x, y) in curve_rows(curve, axis, columns, rows.saturating_sub(1))
@@ -154,7 +164,7 @@ mod tests {
             },
         ];
         assert_eq!(
-            lines(&curves, 48, 7, true)
+            ecdf_lines(&curves, 48, 7, true)
                 .iter()
                 .map(|line| line.trim_end())
                 .collect::<Vec<_>>(),
@@ -180,12 +190,12 @@ mod tests {
         ) {
             times.sort_by(f64::total_cmp);
             let curve = [Curve { letter: 'a', quantiles: &times }];
-            let drawn = lines(&curve, columns, rows, ascii);
+            let drawn = ecdf_lines(&curve, columns, rows, ascii);
             prop_assert!(drawn.is_empty() || drawn.len() == rows);
             for line in &drawn {
                 prop_assert_eq!(text::width(line), columns);
             }
-            if let Some(axis) = Axis::spanning_quantiles([times.as_slice()].into_iter()) {
+            if let Some(axis) = LogTimeAxis::from_quantile_curves([times.as_slice()].into_iter()) {
                 let places = curve_rows(&curve[0], &axis, 50, 30);
                 prop_assert!(places.is_sorted_by(|a, b| a >= b));
             }

@@ -1,44 +1,46 @@
-//! A flush path with a rail at the left: solid as far as the flush travels, ending at the hop where
-//! it stops, absent below a drop. Beside it each hop with its state.
+//! Draws a flush path with a rail at the left and the state of each hop at the right.
+//!
+//! The rail is solid as far as the flush travels, ends at the hop that stops the flush, and is
+//! absent below a drop.
 
 use ratatui::text::{Line, Span};
 
 use super::text;
 use crate::durability::{FlushHop, FlushState, HopKind};
-use crate::facts::catalog::target::Flush;
-use crate::report::view::flush::{needs_no_remark, sign};
+use crate::facts::catalog::target::FlushDelivery;
+use crate::report::view::flush_path::{hop_symbol, needs_no_remark};
 use crate::tui::theme::{TextRole, Theme};
 
-/// The width from which a hop's description fits beside its name.
+/// From this width on, a hop's description fits beside the name.
 const WIDE_LAYOUT: usize = 58;
-/// Columns of rail and mark, of a name, and of a state.
+/// Columns of the rail with its mark, of a name, and of a state.
 const RAIL: usize = 5;
 const NAME: usize = 17;
 const FATE_WIDTH: usize = 11;
-/// Longer paths merge layers that only pass flushes on.
+/// A longer path merges layers that only pass flushes on.
 const MAX_ROWS: usize = 12;
 
-/// A row: one hop, or several layers that only pass flushes on.
+/// One hop, or several layers that only pass flushes on.
 struct PathRow<'a> {
     hop: &'a FlushHop,
     more: usize,
 }
 
-/// The first hop of each row, with the lines of the row.
-pub fn rows(
+/// Returns the first hop of each row, with the lines of the row.
+pub fn path_rows(
     path: &[FlushHop],
     theme: Theme,
     columns: usize,
 ) -> Vec<(&FlushHop, Vec<Line<'static>>)> {
-    let rows = merge_rows(path);
-    let drawn = rows.iter().zip(rails(&rows));
+    let rows = merge_passing_layers(path);
+    let drawn = rows.iter().zip(row_rails(&rows));
     drawn
-        .map(|(row, rail)| (row.hop, row.lines(rail, theme, columns)))
+        .map(|(row, rail)| (row.hop, row.row_lines(rail, theme, columns)))
         .collect()
 }
 
-/// The hops as rows. In long paths, consecutive layers that pass flushes on share a row.
-fn merge_rows(path: &[FlushHop]) -> Vec<PathRow<'_>> {
+/// In a long path, consecutive layers that pass flushes on share a row.
+fn merge_passing_layers(path: &[FlushHop]) -> Vec<PathRow<'_>> {
     let mut rows: Vec<PathRow<'_>> = Vec::new();
     let is_plain =
         |hop: &FlushHop| matches!((hop.kind, hop.state), (HopKind::Layer, FlushState::Passed));
@@ -53,13 +55,13 @@ fn merge_rows(path: &[FlushHop]) -> Vec<PathRow<'_>> {
     rows
 }
 
-/// Whether a flush reaches this hop, or may reach it.
-fn is_reached(hop: &FlushHop) -> bool {
-    matches!(hop.arrival, Flush::Sent | Flush::Unknown)
+/// True if a flush reaches the hop, or may reach it.
+fn may_be_reached(hop: &FlushHop) -> bool {
+    matches!(hop.arrival, FlushDelivery::Sent | FlushDelivery::Unknown)
 }
 
-/// The rail before each row, and before its further lines.
-fn rails(rows: &[PathRow<'_>]) -> Vec<[&'static str; 2]> {
+/// The two strings precede the first line of a row and its further lines.
+fn row_rails(rows: &[PathRow<'_>]) -> Vec<[&'static str; 2]> {
     const GONE: [&str; 2] = ["   ", "   "];
     let mut parts = false;
     let mut rail = |at: usize, row: &PathRow<'_>| -> [&'static str; 2] {
@@ -67,7 +69,7 @@ fn rails(rows: &[PathRow<'_>]) -> Vec<[&'static str; 2]> {
         let rest = rows.get(at.saturating_add(1)..).unwrap_or_default();
         let goes_on = rest
             .iter()
-            .any(|below| below.hop.rank > hop.rank && is_reached(below.hop))
+            .any(|below| below.hop.rank > hop.rank && may_be_reached(below.hop))
             && !hop.state.is_dropped();
         let is_followed = rest.first().is_some_and(|below| below.hop.rank == hop.rank);
         let is_many =
@@ -75,10 +77,10 @@ fn rails(rows: &[PathRow<'_>]) -> Vec<[&'static str; 2]> {
         if at == 0 {
             return ["┏━━", "┃  "];
         }
-        if !is_reached(hop) {
+        if !may_be_reached(hop) {
             return GONE;
         }
-        if matches!(hop.arrival, Flush::Unknown) {
+        if matches!(hop.arrival, FlushDelivery::Unknown) {
             parts = false;
             return ["┊  ", if goes_on { "┊  " } else { "   " }];
         }
@@ -103,9 +105,9 @@ fn rails(rows: &[PathRow<'_>]) -> Vec<[&'static str; 2]> {
 }
 
 impl PathRow<'_> {
-    /// Its lines. The description is beside the name if it fits, and wraps only for a hop with a
-    /// problem.
-    fn lines(
+    /// Puts the description beside the name if it fits. Only the description of a hop with a
+    /// problem wraps.
+    fn row_lines(
         &self,
         [rail, under]: [&'static str; 2],
         theme: Theme,
@@ -135,35 +137,38 @@ impl PathRow<'_> {
         };
         let mut says = match is_wide {
             true if needs_no_remark(hop) => vec![says],
-            false if hop.state.is_sound() => Vec::new(),
+            false if hop.state.needs_no_explanation() => Vec::new(),
             _ => text::wrap(&says, room),
         }
         .into_iter();
-        let beside = is_wide.then(|| text::pad(&says.next().unwrap_or_default(), room));
-        let dim = theme.style(TextRole::Dim);
-        let (mark, word, tone) = sign(hop);
+        let beside = is_wide.then(|| text::pad_or_truncate(&says.next().unwrap_or_default(), room));
+        let dim = theme.role_style(TextRole::Dim);
+        let (mark, word, tone) = hop_symbol(hop);
         let mut lines = vec![Line::from(vec![
             Span::styled(rail, dim),
-            Span::styled(mark, theme.tone(tone)),
+            Span::styled(mark, theme.tone_style(tone)),
             Span::raw(format!(
                 " {} ",
-                text::pad(&text::fit_middle(&name, width), width)
+                text::pad_or_truncate(&text::truncate_middle(&name, width), width)
             )),
             Span::styled(beside.unwrap_or_default(), dim),
             Span::raw(if is_wide { " " } else { "" }),
-            Span::styled(word, theme.tone(tone)),
+            Span::styled(word, theme.tone_style(tone)),
         ])];
         let more = says.filter(|says| !says.is_empty());
-        lines.extend(
-            more.map(|says| Line::from(Span::styled(text::pad(under, beneath) + &says, dim))),
-        );
+        lines.extend(more.map(|says| {
+            Line::from(Span::styled(
+                text::pad_or_truncate(under, beneath) + &says,
+                dim,
+            ))
+        }));
         lines
     }
 }
 
 #[cfg(test)]
 mod tests {
-    //! The drawn paths of seven stacks, and properties of every path.
+    //! Drawn paths of several stacks.
 
     use super::*;
     use crate::durability::VerdictKind;
@@ -174,14 +179,13 @@ mod tests {
         ascii: false,
     };
 
-    /// A hop: kind, names, description, state, rank, and what arrives.
     fn hop(
         kind: HopKind,
         names: &str,
         says: &str,
         fate: FlushState,
         rank: u32,
-        arrival: Flush,
+        arrival: FlushDelivery,
     ) -> FlushHop {
         let devices = names.split(' ').map(Subject::device);
         FlushHop {
@@ -205,12 +209,12 @@ mod tests {
             "reported once the flush below returns",
             FlushState::NotJudged,
             0,
-            Flush::Sent,
+            FlushDelivery::Sent,
         )
     }
 
     fn drawn_lines(path: &[FlushHop], columns: usize) -> Vec<String> {
-        rows(path, PLAIN, columns)
+        path_rows(path, PLAIN, columns)
             .iter()
             .flat_map(|(_, lines)| lines)
             .map(|line| line.to_string().trim_end().to_owned())
@@ -228,7 +232,7 @@ mod tests {
                 "/data · rw,relatime",
                 Passed,
                 1,
-                Flush::Sent,
+                FlushDelivery::Sent,
             ),
             hop(
                 Layer,
@@ -236,7 +240,7 @@ mod tests {
                 "/images/data.img, 100 GiB",
                 Passed,
                 2,
-                Flush::Sent,
+                FlushDelivery::Sent,
             ),
             hop(
                 FileSystem,
@@ -244,7 +248,7 @@ mod tests {
                 "/images · nobarrier",
                 Dropped,
                 3,
-                Flush::Sent,
+                FlushDelivery::Sent,
             ),
             hop(
                 Disk,
@@ -252,7 +256,7 @@ mod tests {
                 "SAMSUNG MZ7LH960 · volatile cache",
                 LostHere,
                 4,
-                Flush::Suppressed,
+                FlushDelivery::Suppressed,
             ),
         ]
     }
@@ -290,9 +294,23 @@ mod tests {
         use HopKind::{Beyond, Disk, Layer};
         let diamond = [
             commit(),
-            hop(Layer, "dm-0", "LVM", Passed, 1, Flush::Sent),
-            hop(Layer, "md0 md1", "2 × RAID1", Passed, 2, Flush::Sent),
-            hop(Disk, "sda sdb", "2 × PM893", FlushSent, 3, Flush::Sent),
+            hop(Layer, "dm-0", "LVM", Passed, 1, FlushDelivery::Sent),
+            hop(
+                Layer,
+                "md0 md1",
+                "2 × RAID1",
+                Passed,
+                2,
+                FlushDelivery::Sent,
+            ),
+            hop(
+                Disk,
+                "sda sdb",
+                "2 × PM893",
+                FlushSent,
+                3,
+                FlushDelivery::Sent,
+            ),
         ];
         let starts = |path: &[FlushHop]| -> Vec<String> {
             drawn_lines(path, 76)
@@ -312,9 +330,9 @@ mod tests {
         );
         let legs = [
             commit(),
-            hop(Layer, "md0", "RAID1", Passed, 1, Flush::Sent),
-            hop(Disk, "sda", "", FlushSent, 2, Flush::Sent),
-            hop(Disk, "sdb", "", Disagrees, 2, Flush::Sent),
+            hop(Layer, "md0", "RAID1", Passed, 1, FlushDelivery::Sent),
+            hop(Disk, "sda", "", FlushSent, 2, FlushDelivery::Sent),
+            hop(Disk, "sdb", "", Disagrees, 2, FlushDelivery::Sent),
         ];
         assert_eq!(
             starts(&legs),
@@ -322,8 +340,8 @@ mod tests {
         );
         let guest = [
             commit(),
-            hop(Disk, "vdb", "", FlushSent, 1, Flush::Sent),
-            hop(Beyond, "hypervisor", "", Unseen, 2, Flush::Unknown),
+            hop(Disk, "vdb", "", FlushSent, 1, FlushDelivery::Sent),
+            hop(Beyond, "hypervisor", "", Unseen, 2, FlushDelivery::Unknown),
         ];
         assert_eq!(starts(&guest), ["┏━━● commit", "┃  ● vdb", "┊  ? hypervi"]);
     }
@@ -337,7 +355,7 @@ mod tests {
                 "",
                 FlushState::Passed,
                 rank,
-                Flush::Sent,
+                FlushDelivery::Sent,
             )
         });
         let disk = hop(
@@ -346,7 +364,7 @@ mod tests {
             "",
             FlushState::FlushSent,
             30,
-            Flush::Sent,
+            FlushDelivery::Sent,
         );
         let path: Vec<FlushHop> = [commit()].into_iter().chain(layers).chain([disk]).collect();
         assert_eq!(

@@ -1,19 +1,18 @@
-//! Counts as adjacent columns over an axis. Buckets are drawn as given, so the scale is logarithmic
-//! if they are.
+//! Draws counts as adjacent columns over a time axis.
 
 use super::{axis, text};
-use crate::report::axis::Axis;
+use crate::report::time_axis::LogTimeAxis;
 use crate::text::bars::HEIGHTS;
 use crate::text::group_digits;
 
-/// The widest bucket, in columns.
+/// In columns.
 const MAX_BUCKET_WIDTH: usize = 3;
-/// The ratio of adjacent buckets: four per doubling.
+/// Ratio of adjacent buckets: the fourth root of 2.
 const BUCKET_FACTOR: f64 = 1.189_207_115_002_721;
 
-/// Buckets of `(up to microseconds, count)`, four per doubling, with both scales, in so many
-/// columns and rows.
-pub fn chart(buckets: &[(f64, u64)], columns: usize, rows: usize) -> Vec<String> {
+/// Each bucket is `(upper bound in microseconds, count)`, with four buckets per doubling of the
+/// time.
+pub fn histogram_chart(buckets: &[(f64, u64)], columns: usize, rows: usize) -> Vec<String> {
     let Some((first, _)) = buckets.first() else {
         return Vec::new();
     };
@@ -21,8 +20,8 @@ pub fn chart(buckets: &[(f64, u64)], columns: usize, rows: usize) -> Vec<String>
     let counts: Vec<u64> = buckets.iter().map(|(_, count)| *count).collect();
     let least = group_digits(counts.iter().copied().fold(0, u64::saturating_add));
     let left = text::width(&least).max(3) + 2;
-    let bars = Bars::new(&counts, columns.saturating_sub(left));
-    let top = round_up(bars.max_count());
+    let bars = HistogramBars::new(&counts, columns.saturating_sub(left));
+    let top = round_up_axis_maximum(bars.max_count());
     let scale = |row: usize| match row {
         0 => (group_digits(top), '┤'),
         row if row + 1 == high => ("0".to_owned(), '┼'),
@@ -34,25 +33,25 @@ pub fn chart(buckets: &[(f64, u64)], columns: usize, rows: usize) -> Vec<String>
         format!("{said:>width$} {mark}{drawn}", width = left - 2)
     };
     let mut lines: Vec<String> = bars
-        .lines(top, high)
+        .bar_lines(top, high)
         .into_iter()
         .enumerate()
         .map(with_scale)
         .collect();
     let low = first / BUCKET_FACTOR;
     let doublings = (bars.per_column * bars.columns.len()) as f64 / 4.0;
-    let axis = Axis::from_ends(low, low * doublings.exp2());
+    let axis = LogTimeAxis::from_ends(low, low * doublings.exp2());
     if let Some([ticks, labels]) =
-        axis.and_then(|axis| axis::lines(&axis, bars.column_width * bars.columns.len()))
+        axis.and_then(|axis| axis::axis_lines(&axis, bars.column_width * bars.columns.len()))
     {
-        lines.push(format!("{}└{ticks}", text::blank(left - 1)));
-        lines.push(format!("{}{labels}", text::blank(left)));
+        lines.push(format!("{}└{ticks}", text::spaces(left - 1)));
+        lines.push(format!("{}{labels}", text::spaces(left)));
     }
     lines
 }
 
-/// The smallest of 1, 2, 5, 10, 20, … that is not less.
-fn round_up(most: u64) -> u64 {
+/// Rounds up to a number of the series 1, 2, 5, 10, 20, …
+fn round_up_axis_maximum(most: u64) -> u64 {
     let tens = |zeros: u32| 10_u64.checked_pow(zeros).unwrap_or(u64::MAX);
     let figures =
         (0..20).flat_map(|zeros| [1, 2, 5].map(|one: u64| one.saturating_mul(tens(zeros))));
@@ -62,17 +61,17 @@ fn round_up(most: u64) -> u64 {
         .unwrap_or(u64::MAX)
 }
 
-/// Buckets as drawn: adjacent ones are merged if there are more than columns.
-struct Bars {
+/// Buckets as drawn; adjacent buckets are merged if there are more buckets than columns.
+struct HistogramBars {
     columns: Vec<u64>,
     per_column: usize,
     column_width: usize,
 }
 
-impl Bars {
+impl HistogramBars {
     fn new(counts: &[u64], room: usize) -> Self {
         let together = counts.len().div_ceil(room.max(1)).max(1);
-        let wide = room
+        let column_width = room
             .checked_div(counts.len())
             .unwrap_or(0)
             .clamp(1, MAX_BUCKET_WIDTH);
@@ -80,7 +79,7 @@ impl Bars {
         Self {
             columns: counts.chunks(together).map(sum).collect(),
             per_column: together,
-            column_width: wide,
+            column_width,
         }
     }
 
@@ -88,8 +87,8 @@ impl Bars {
         self.columns.iter().copied().max().unwrap_or(0)
     }
 
-    /// The bars, top row first. Every non-zero count is visible, however small.
-    fn lines(&self, top: u64, rows: usize) -> Vec<String> {
+    /// Top row first. Every non-zero count is visible, however small.
+    fn bar_lines(&self, top: u64, rows: usize) -> Vec<String> {
         let eighths = |count: u64| {
             let full = rows.saturating_mul(8);
             let height = u128::from(count)
@@ -122,8 +121,8 @@ mod tests {
     use super::*;
 
     fn drawn(counts: &[u64], columns: usize, rows: usize) -> Vec<String> {
-        let bars = Bars::new(counts, columns);
-        bars.lines(bars.max_count(), rows)
+        let bars = HistogramBars::new(counts, columns);
+        bars.bar_lines(bars.max_count(), rows)
     }
 
     #[test]
@@ -135,7 +134,10 @@ mod tests {
             ["▁█"],
             "one slow commit among many is seen"
         );
-        assert_eq!([1, 3, 380, 401, 501].map(round_up), [1, 5, 500, 500, 1_000]);
+        assert_eq!(
+            [1, 3, 380, 401, 501].map(round_up_axis_maximum),
+            [1, 5, 500, 500, 1_000]
+        );
     }
 
     #[test]
@@ -146,7 +148,7 @@ mod tests {
             .map(|(i, count)| (100.0 * BUCKET_FACTOR.powi(i), count))
             .collect();
         assert_eq!(
-            chart(&buckets, 44, 6)
+            histogram_chart(&buckets, 44, 6)
                 .iter()
                 .map(|line| line.trim_end())
                 .collect::<Vec<_>>(),
@@ -178,7 +180,7 @@ mod tests {
             }
             let buckets: Vec<(f64, u64)> =
                 counts.iter().enumerate().map(|(i, count)| (100.0 * (i as f64 / 4.0).exp2(), *count)).collect();
-            for line in chart(&buckets, columns, rows) {
+            for line in histogram_chart(&buckets, columns, rows) {
                 prop_assert!(text::width(&line) <= columns.max(40));
             }
         }

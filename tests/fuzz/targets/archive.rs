@@ -1,5 +1,5 @@
-//! Host archives: the readable part of an archive survives writing and reading again, and
-//! complaints are display-safe.
+//! Fuzzes captures: the readable part survives writing and reading again, and errors are
+//! display-safe.
 #![no_main]
 
 use libfuzzer_sys::fuzz_target;
@@ -15,7 +15,7 @@ fuzz_target!(|bytes: &[u8]| {
             continue;
         };
         problems.iter().for_each(|problem| shown::safe(problem));
-        let written = archive::write(&answers, "a comment");
+        let written = archive::render(&answers, "a comment");
         written.split(['\n', '\t']).for_each(shown::safe);
         let (again, problems) = archive::parse(written.as_bytes()).expect("it has the header");
         assert!(problems.is_empty(), "{problems:?}");

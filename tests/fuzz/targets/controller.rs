@@ -1,6 +1,8 @@
-//! Answers of RAID controllers' tools: a battery is healthy and a cache protected only where the
-//! answer contains such a word, and everything is display-safe. The first byte selects the tool; a
-//! byte 1e separates two answers.
+//! Fuzzes the output of RAID controller tools.
+//!
+//! A battery may be healthy and a cache protected only if the output contains a word for that, and
+//! everything must be display-safe. The first byte of the input selects the tool; the byte 0x1e
+//! separates two outputs.
 #![no_main]
 
 use std::sync::LazyLock;
@@ -16,11 +18,11 @@ use walwise_sys::host::{Host, HostError, HostErrorKind, Question, RecordedHost, 
 #[path = "../shown.rs"]
 mod shown;
 
-/// A machine with a controller, and the tool that is asked.
+/// A host with a controller, and the tools whose output is fuzzed.
 type Machine = (RecordedHost, &'static [Tool]);
 
 static MACHINES: LazyLock<[Machine; 6]> = LazyLock::new(|| {
-    let host = |bytes: &[u8]| RecordedHost::parse(bytes).expect("a host archive");
+    let host = |bytes: &[u8]| RecordedHost::parse(bytes).expect("a capture");
     [
         (
             host(include_bytes!("../../hosts/megaraid-healthy.host")),
@@ -49,7 +51,7 @@ static MACHINES: LazyLock<[Machine; 6]> = LazyLock::new(|| {
     ]
 });
 
-/// Words of the tools for what works, or is as good.
+/// Words that a tool prints for a working state.
 const GOOD: [&str; 8] = [
     "opti",
     "operational",
@@ -61,7 +63,7 @@ const GOOD: [&str; 8] = [
     "0",
 ];
 
-/// The machine, whose tool prints what the fuzzer wrote.
+/// A host whose tool prints the fuzzer's input.
 struct Answering<'a> {
     machine: &'a Machine,
     first: &'a [u8],
@@ -114,15 +116,15 @@ fuzz_target!(|bytes: &[u8]| {
     let said = String::from_utf8_lossy(text).to_lowercase();
     let good = GOOD.iter().any(|word| said.contains(word));
     for disk in facts
-        .subjects(Scope::Device)
+        .subjects_of_scope(Scope::Device)
         .cloned()
         .collect::<Vec<Subject>>()
     {
         let healthy =
-            facts.value(&disk, &controller::BATTERY) == Some(controller::Battery::Healthy);
+            facts.value(&disk, &controller::BATTERY) == Some(controller::BatteryCondition::Healthy);
         let protected = facts
             .value(&disk, &device::CACHE)
-            .is_some_and(device::Cache::is_protected);
+            .is_some_and(device::CacheVolatility::is_protected);
         assert!(good || !(healthy || protected), "{disk}");
         assert!(
             healthy || !protected,

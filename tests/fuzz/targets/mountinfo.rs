@@ -1,4 +1,4 @@
-//! Mount tables: one bad line costs one line, and the resulting facts are display-safe.
+//! Fuzzes mount tables: a bad line must not affect other lines, and the facts must be display-safe.
 #![no_main]
 
 use std::path::Path;
@@ -10,7 +10,7 @@ use walwise_sys::host::{Host, HostError, HostErrorKind, Question};
 #[path = "../shown.rs"]
 mod shown;
 
-/// A machine that has nothing but a mount table.
+/// A host with nothing but a mount table.
 struct Table<'a>(&'a [u8]);
 
 impl Host for Table<'_> {
@@ -41,7 +41,7 @@ fuzz_target!(|bytes: &[u8]| {
         more.entries.get(..table.entries.len()),
         Some(table.entries.as_slice())
     );
-    shown::facts(&collect::run_all(
+    shown::facts(&collect::run_all_collectors(
         &Table(bytes),
         &Request::default(),
         &mut |_, _| {},

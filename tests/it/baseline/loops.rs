@@ -1,4 +1,4 @@
-//! Baselines of real file systems: every change between two looks is reported, and nothing else
+//! Baselines of real file systems: every change between two runs is reported, and nothing else
 //! about that file system.
 
 use std::collections::BTreeSet;
@@ -6,31 +6,31 @@ use std::fs;
 
 use serde_json::Value;
 
-use super::checked;
+use super::run_check;
 use crate::support::loops::{self, Mounted};
 use crate::support::running::wait_for;
 use crate::support::{check_json, stderr, stdout};
 
-/// A file system with a report that was kept of it.
-struct Kept {
+/// A file system with its saved report.
+struct BaselinedMount {
     mounted: Mounted,
     report: tempfile::NamedTempFile,
 }
 
-impl Kept {
+impl BaselinedMount {
     fn from_report(mounted: Mounted) -> Self {
         let kept = Self {
             mounted,
             report: tempfile::NamedTempFile::new().unwrap(),
         };
-        kept.keep();
+        kept.save_report();
         kept
     }
 
-    /// Keeps the report of now.
-    fn keep(&self) {
+    /// Saves the current report.
+    fn save_report(&self) {
         let (point, file) = (self.mounted.path(), self.path());
-        let output = checked(&[
+        let output = run_check(&[
             point,
             "--no-probe",
             "-v",
@@ -46,34 +46,32 @@ impl Kept {
         self.report.path().to_str().unwrap()
     }
 
-    /// Keeps the report of a moment in which no server of another test comes or goes: as long as it
-    /// is not known where some server keeps its things, no file system is known to be unused.
-    fn settle(&self) {
+    /// Saves a report made while no server of another test starts or stops. While a server's
+    /// directories are unknown, no file system counts as unused.
+    fn save_settled_report(&self) {
         wait_for("nothing changes by itself", || {
-            self.keep();
-            let same = self.difference();
-            self.changed(&same).is_empty() && self.findings(&same).is_empty()
+            self.save_report();
+            let same = self.current_difference();
+            self.changed_facts(&same).is_empty() && self.changed_findings(&same).is_empty()
         });
     }
 
-    /// The difference once exactly these facts have changed.
-    fn differs_by(&self, facts: &[&str]) -> Value {
+    /// Waits until exactly these facts differ; returns the difference.
+    fn wait_for_difference(&self, facts: &[&str]) -> Value {
         let mut difference = Value::Null;
         wait_for(&format!("{facts:?} and nothing else are different"), || {
-            difference = self.difference();
-            self.changed(&difference) == set(facts)
+            difference = self.current_difference();
+            self.changed_facts(&difference) == string_set(facts)
         });
         difference
     }
 
-    /// The present difference.
-    fn difference(&self) -> Value {
+    fn current_difference(&self) -> Value {
         check_json(&[self.mounted.path(), "--no-probe", "--baseline", self.path()]).1["baseline"]
             .take()
     }
 
-    /// Whether a row is about this file system; others come and go while tests run beside each
-    /// other.
+    /// True if a row is about this file system; parallel tests mount and unmount others.
     fn concerns(&self, row: &Value) -> bool {
         let (point, disk) = (self.mounted.path(), self.mounted.disk.name());
         let own = [
@@ -84,8 +82,8 @@ impl Kept {
         own.iter().any(|subject| row["subject"] == subject.as_str())
     }
 
-    /// The facts of this file system that were changed, without derived and drifting ones.
-    fn changed(&self, difference: &Value) -> BTreeSet<String> {
+    /// Changed facts of this file system, without derived facts and facts that change constantly.
+    fn changed_facts(&self, difference: &Value) -> BTreeSet<String> {
         let rows = difference["facts"]
             .as_array()
             .unwrap()
@@ -101,8 +99,8 @@ impl Kept {
             .collect()
     }
 
-    /// Rule and class of every finding about this file system that is not as it was.
-    fn findings(&self, difference: &Value) -> BTreeSet<(String, String)> {
+    /// Rule and class of every finding about this file system that changed.
+    fn changed_findings(&self, difference: &Value) -> BTreeSet<(String, String)> {
         let rows = difference["findings"]
             .as_array()
             .unwrap()
@@ -116,24 +114,24 @@ impl Kept {
     }
 }
 
-fn set(words: &[&str]) -> BTreeSet<String> {
+fn string_set(words: &[&str]) -> BTreeSet<String> {
     words.iter().map(|&word| word.to_owned()).collect()
 }
 
 #[test]
 #[ignore = "needs root: loop devices"]
 fn exactly_what_was_changed_is_named() {
-    let kept = Kept::from_report(loops::ext4(&[], "relatime"));
-    kept.settle();
+    let kept = BaselinedMount::from_report(loops::mount_ext4(&[], "relatime"));
+    kept.save_settled_report();
 
     kept.mounted.remount("nobarrier");
-    let worse = kept.differs_by(&["mount.super_options", "ext4.options"]);
+    let worse = kept.wait_for_difference(&["mount.super_options", "ext4.options"]);
     assert!(
-        kept.findings(&worse)
+        kept.changed_findings(&worse)
             .contains(&("barrier.ext4-off".to_owned(), "new".to_owned())),
         "{worse:#}"
     );
-    let text = stdout(&checked(&[
+    let text = stdout(&run_check(&[
         kept.mounted.path(),
         "--no-probe",
         "--baseline",
@@ -146,21 +144,21 @@ fn exactly_what_was_changed_is_named() {
         "{text}"
     );
 
-    kept.settle();
+    kept.save_settled_report();
     kept.mounted.remount("barrier=1,noatime");
-    kept.mounted.disk.schedule("mq-deadline");
-    let better = kept.differs_by(&[
+    kept.mounted.disk.set_scheduler("mq-deadline");
+    let better = kept.wait_for_difference(&[
         "mount.super_options",
         "ext4.options",
         "mount.options",
         "device.scheduler",
     ]);
-    let fixed = kept.findings(&better);
+    let fixed = kept.changed_findings(&better);
     assert!(
         fixed.contains(&("barrier.ext4-off".to_owned(), "fixed".to_owned())),
         "{fixed:?}"
     );
-    let text = stdout(&checked(&[
+    let text = stdout(&run_check(&[
         kept.mounted.path(),
         "--no-probe",
         "--baseline",
@@ -172,15 +170,16 @@ fn exactly_what_was_changed_is_named() {
     );
 }
 
-/// A device that had another name then is known again by what it is: here by the file beneath it.
+/// A device whose kernel name changed is recognised by its identity: for a loop device, its backing
+/// file.
 #[test]
 #[ignore = "needs root: loop devices"]
 fn what_the_kernel_calls_otherwise_now_is_the_same() {
-    let kept = Kept::from_report(loops::ext4(&[], ""));
-    let directory = kept.mounted.dir("db");
+    let kept = BaselinedMount::from_report(loops::mount_ext4(&[], ""));
+    let directory = kept.mounted.create_subdirectory("db");
     let file = tempfile::NamedTempFile::new().unwrap();
     let (directory, path) = (directory.to_str().unwrap(), file.path().to_str().unwrap());
-    checked(&[
+    run_check(&[
         directory,
         "--no-probe",
         "-v",
@@ -191,7 +190,7 @@ fn what_the_kernel_calls_otherwise_now_is_the_same() {
     ]);
     let old = kept.mounted.disk.name().to_owned();
     let document: Value = serde_json::from_slice(&fs::read(path).unwrap()).unwrap();
-    // As if it had been another loop device then: what the kernel calls it is all that differs.
+    // Renames the loop device in the saved report: only the kernel name differs.
     let mut renamed = document.to_string();
     for before in ["device ", "/dev/"] {
         renamed = renamed.replace(&format!("{before}{old}\""), &format!("{before}loop4000\""));
@@ -207,5 +206,9 @@ fn what_the_kernel_calls_otherwise_now_is_the_same() {
             .any(|pair| pair["before"] == "device loop4000" && pair["now"] == named.as_str()),
         "{pairs:?}"
     );
-    assert_eq!(kept.changed(difference), set(&[]), "{difference:#}");
+    assert_eq!(
+        kept.changed_facts(difference),
+        string_set(&[]),
+        "{difference:#}"
+    );
 }

@@ -1,12 +1,12 @@
-//! The table of exit codes of `check`, on one recorded machine and its variants.
+//! Tests the table of exit codes of `check` on one recorded host and its variants.
 
 use std::fs;
 use std::path::Path;
 
-use super::outcome;
+use super::exit_code_and_output;
 
-/// A recorded machine on which nothing is wrong, with some of its text replaced.
-fn machine(changes: &[(&str, &str)]) -> String {
+/// A recorded host without findings, with parts of its text replaced.
+fn modified_capture(changes: &[(&str, &str)]) -> String {
     let path = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/hosts/el9-ext4.host");
     let mut text = fs::read_to_string(path).unwrap();
     for (from, to) in changes {
@@ -16,8 +16,9 @@ fn machine(changes: &[(&str, &str)]) -> String {
     text
 }
 
-/// The exit code for each set of options: none, warnings, undecided, both.
-fn codes(capture: &str) -> [i32; 4] {
+/// Exit codes of `check` without options, with `--fail-on warning`, with `--fail-on-undecided`, and
+/// with both.
+fn exit_codes(capture: &str) -> [i32; 4] {
     let dir = tempfile::tempdir().unwrap();
     let path = dir.path().join("host");
     fs::write(&path, capture).unwrap();
@@ -31,7 +32,8 @@ fn codes(capture: &str) -> [i32; 4] {
     options.map(|options| {
         let formats = ["text", "json", "script", "conf"];
         let code = |format| {
-            let (code, _, err) = outcome(&[&host[..], options, &["--format", format]].concat());
+            let (code, _, err) =
+                exit_code_and_output(&[&host[..], options, &["--format", format]].concat());
             assert_eq!(err, "", "a finding is no error");
             code.unwrap()
         };
@@ -49,24 +51,28 @@ fn what_was_found_decides() {
     let cache = "read /sys/class/block/vdb/queue/write_cache\n|write back\n";
     let barrier = "|barrier\n";
     assert_eq!(
-        codes(&machine(&[])),
+        exit_codes(&modified_capture(&[])),
         [0; 4],
         "nothing wrong; that nothing was measured is no doubt"
     );
-    assert_eq!(codes(&machine(&[(cache, "")])), [0, 4, 5, 4], "unproven");
     assert_eq!(
-        codes(&machine(&[(barrier, "|nobarrier\n")])),
+        exit_codes(&modified_capture(&[(cache, "")])),
+        [0, 4, 5, 4],
+        "unproven"
+    );
+    assert_eq!(
+        exit_codes(&modified_capture(&[(barrier, "|nobarrier\n")])),
         [3; 4],
         "at risk"
     );
     assert_eq!(
-        codes(&machine(&[(barrier, "|nobarrier\n"), (cache, "")])),
+        exit_codes(&modified_capture(&[(barrier, "|nobarrier\n"), (cache, "")])),
         [3; 4],
         "at risk and unproven"
     );
     let through = cache.replace("back", "through");
     assert_eq!(
-        codes(&machine(&[(cache, &through)])),
+        exit_codes(&modified_capture(&[(cache, &through)])),
         [3; 4],
         "contradictory"
     );

@@ -1,5 +1,5 @@
-//! Damaged or forged captures: whatever they contain, walwise reports the result by its exit code
-//! and prints nothing that could control a terminal.
+//! Damaged or forged captures: walwise ends with a documented exit code and prints nothing that can
+//! control a terminal.
 
 use std::fs;
 use std::path::Path;
@@ -8,7 +8,7 @@ use std::process::Stdio;
 use proptest::prelude::*;
 use proptest::test_runner::{Config, TestCaseError};
 use walwise::session::Session;
-use walwise_collect::{Request, run_all};
+use walwise_collect::{Request, run_all_collectors};
 use walwise_judge::rules::RuleSet;
 use walwise_model::text::is_display_unsafe;
 use walwise_report::{Format, text};
@@ -17,16 +17,15 @@ use walwise_sys::host::{RecordedHost, RecordingHost};
 use crate::support::deadline::CommandInTime as _;
 use crate::support::{recorded, walwise};
 
-/// The recorded machines.
 fn captures() -> Vec<Vec<u8>> {
-    recorded::files()
+    recorded::recorded_host_files()
         .iter()
         .map(|file| fs::read(file).unwrap())
         .collect()
 }
 
-/// Text that people and machines put in the place of other text.
-fn planted() -> impl Strategy<Value = Vec<u8>> {
+/// Text to put in place of other text: names, numbers, escapes.
+fn hostile_text() -> impl Strategy<Value = Vec<u8>> {
     let words: [&[u8]; 22] = [
         b"",
         b"-1",
@@ -58,7 +57,7 @@ fn planted() -> impl Strategy<Value = Vec<u8>> {
     ]
 }
 
-/// Hostile ends of a name, as a capture writes them: terminal escapes, 8-bit controls,
+/// Hostile suffixes of a name in a capture's notation: terminal escapes, 8-bit controls,
 /// bidirectional overrides.
 const HOSTILE: [&str; 5] = [
     "\\x1b]0;owned\\x07\\x1b[31m",
@@ -68,7 +67,6 @@ const HOSTILE: [&str; 5] = [
     "\\x7f\\u{2028}\\u{e0041}",
 ];
 
-/// The words of a line, each with its place.
 fn words_of(line: &[u8]) -> Vec<&[u8]> {
     let in_word = |b: &u8| b.is_ascii_alphanumeric() || matches!(b, b'_' | b'-');
     line.split(|b| !in_word(b))
@@ -76,14 +74,14 @@ fn words_of(line: &[u8]) -> Vec<&[u8]> {
         .collect()
 }
 
-/// Puts text behind each of these words, wherever it stands alone.
-fn everywhere(lines: &mut [Vec<u8>], chosen: impl Fn(&[u8]) -> bool, what: &[u8]) {
+/// Appends text to every chosen word that stands alone in a line.
+fn append_to_words(lines: &mut [Vec<u8>], chosen: impl Fn(&[u8]) -> bool, what: &[u8]) {
     let in_word = |b: u8| b.is_ascii_alphanumeric() || matches!(b, b'_' | b'-');
     for line in lines.iter_mut().skip(1) {
         let mut out = Vec::with_capacity(line.len());
         for word in line.chunk_by(|a, b| in_word(*a) == in_word(*b)) {
             out.extend_from_slice(word);
-            // The word of a question stands at the beginning of its line.
+            // The first word of a question names its kind and must stay intact.
             if !out.iter().all(|b| b.is_ascii_lowercase() || *b == b'-') && chosen(word) {
                 out.extend_from_slice(what);
             }
@@ -92,7 +90,6 @@ fn everywhere(lines: &mut [Vec<u8>], chosen: impl Fn(&[u8]) -> bool, what: &[u8]
     }
 }
 
-/// One thing that happens to a line.
 #[derive(Clone, Debug)]
 enum Damage {
     Remove,
@@ -103,8 +100,7 @@ enum Damage {
     Word(prop::sample::Index, Vec<u8>),
     Insert(prop::sample::Index, Vec<u8>),
     Cut(prop::sample::Index),
-    /// A word of the line has this behind it wherever it stands, so that what belongs together
-    /// still does.
+    /// Appends text to one word everywhere, so that references between lines still match.
     Everywhere(prop::sample::Index, Vec<u8>),
 }
 
@@ -115,19 +111,19 @@ fn damage() -> impl Strategy<Value = Damage> {
         1 => Just(Damage::Repeat),
         1 => place().prop_map(Damage::Swap),
         1 => place().prop_map(Damage::Copy),
-        1 => planted().prop_map(Damage::Replace),
-        2 => (place(), planted()).prop_map(|(at, what)| Damage::Word(at, what)),
-        1 => (place(), planted()).prop_map(|(at, what)| Damage::Insert(at, what)),
+        1 => hostile_text().prop_map(Damage::Replace),
+        2 => (place(), hostile_text()).prop_map(|(at, what)| Damage::Word(at, what)),
+        1 => (place(), hostile_text()).prop_map(|(at, what)| Damage::Insert(at, what)),
         1 => place().prop_map(Damage::Cut),
         3 => (place(), prop::sample::select(HOSTILE.to_vec()))
             .prop_map(|(at, what)| Damage::Everywhere(at, what.as_bytes().to_vec())),
     ]
 }
 
-fn applied(capture: &[u8], damages: Vec<(prop::sample::Index, Damage)>) -> Vec<u8> {
+fn apply_damages(capture: &[u8], damages: Vec<(prop::sample::Index, Damage)>) -> Vec<u8> {
     let mut lines: Vec<Vec<u8>> = capture.split(|b| *b == b'\n').map(<[u8]>::to_vec).collect();
     for (place, damage) in damages {
-        // The first line stays, or nothing is read at all.
+        // The first line must stay intact, because a capture without its header is not read at all.
         let at = 1 + place.index(lines.len() - 1);
         let mark = |line: &[u8]| line.first().filter(|b| b"|:!".contains(b)).copied();
         match damage {
@@ -170,7 +166,7 @@ fn applied(capture: &[u8], damages: Vec<(prop::sample::Index, Damage)>) -> Vec<u
                 if let Some(word) =
                     (!words.is_empty()).then(|| words[which.index(words.len())].to_vec())
                 {
-                    everywhere(&mut lines, |found| found == word, &what);
+                    append_to_words(&mut lines, |found| found == word, &what);
                 }
             }
             Damage::Cut(within) => {
@@ -182,7 +178,7 @@ fn applied(capture: &[u8], damages: Vec<(prop::sample::Index, Damage)>) -> Vec<u
     lines.join(&b'\n')
 }
 
-fn holds(capture: &[u8], arguments: &[&str]) -> Result<(), TestCaseError> {
+fn assert_output_safe(capture: &[u8], arguments: &[&str]) -> Result<(), TestCaseError> {
     let dir = tempfile::tempdir().unwrap();
     let path = dir.path().join("host");
     fs::write(&path, capture).unwrap();
@@ -197,7 +193,7 @@ fn holds(capture: &[u8], arguments: &[&str]) -> Result<(), TestCaseError> {
     prop_assert!(!err.contains("panicked"), "{err}");
     let expected: &[i32] = match arguments[0] {
         "check" if arguments.contains(&"nagios") => &[0, 1, 2, 3],
-        // A damaged capture may say that the target is not there, or no place for a database.
+        // Damage may remove the target or make it unfit for a database.
         "check" if err.starts_with("walwise: nothing to check: /data") => &[2],
         "check" => &[0, 3, 4, 5],
         "upgrade" => &[0, 2, 3, 4, 5],
@@ -221,8 +217,8 @@ fn holds(capture: &[u8], arguments: &[&str]) -> Result<(), TestCaseError> {
     Ok(())
 }
 
-/// Every command that looks at a capture, in every form.
-fn uses() -> Vec<Vec<&'static str>> {
+/// Every command that reads a capture, with every output format.
+fn capture_commands() -> Vec<Vec<&'static str>> {
     let forms = Format::ALL.map(|form| vec!["check", "--format", form.name()]);
     let target = Format::ALL.map(|form| vec!["check", "/data", "--format", form.name()]);
     let others: [&[&str]; 5] = [
@@ -251,7 +247,7 @@ fn no_capture_makes_it_panic_or_colours_the_screen() {
     let damages = prop::collection::vec((any::<prop::sample::Index>(), damage()), 1..12);
     let input = (
         any::<prop::sample::Index>(),
-        prop::sample::select(uses()),
+        prop::sample::select(capture_commands()),
         damages,
     );
     let cases = std::env::var("PROPTEST_CASES")
@@ -267,14 +263,14 @@ fn no_capture_makes_it_panic_or_colours_the_screen() {
         &input,
         |(which, arguments, damages)| {
             let capture = which.get(captures.as_slice());
-            holds(&applied(capture, damages), &arguments)
+            assert_output_safe(&apply_damages(capture, damages), &arguments)
         },
     );
     outcome.unwrap_or_else(|e| panic!("{e}"));
 }
 
-/// Every word that a person may have chosen ends with something that no terminal should see: a
-/// share of the words at a time, or the tables themselves could not be read.
+/// Appends hostile text to words that users may choose, to a different share of them in each run.
+/// With all words changed, even the tables would be unreadable.
 #[test]
 fn hostile_names_everywhere_are_shown_as_what_they_are() {
     const SHARES: usize = 5;
@@ -288,17 +284,20 @@ fn hostile_names_everywhere_are_shown_as_what_they_are() {
                 capture.split(|b| *b == b'\n').map(<[u8]>::to_vec).collect();
             let sum = |word: &[u8]| word.iter().map(|b| usize::from(*b)).sum::<usize>();
             let chosen = |word: &[u8]| word.len() >= 3 && sum(word) % SHARES == share;
-            everywhere(&mut lines, chosen, end.as_bytes());
+            append_to_words(&mut lines, chosen, end.as_bytes());
             let hostile = lines.join(&b'\n');
-            for arguments in uses() {
-                holds(&hostile, &arguments)
+            for arguments in capture_commands() {
+                assert_output_safe(&hostile, &arguments)
                     .unwrap_or_else(|e| panic!("{name}, share {share}, {arguments:?}: {e}"));
             }
-            // A capture of that machine.
+            // A capture made from the hostile host.
             let host = RecordedHost::parse(&hostile).unwrap();
             let recording = RecordingHost::new(&host);
-            run_all(&recording, &Request::default(), &mut |_, _| {});
-            for text in [recording.archive("", true), recording.archive("", false)] {
+            run_all_collectors(&recording, &Request::default(), &mut |_, _| {});
+            for text in [
+                recording.render_capture("", true),
+                recording.render_capture("", false),
+            ] {
                 let line = text
                     .lines()
                     .find(|line| line.chars().any(|c| is_display_unsafe(c) && c != '\t'));
@@ -308,16 +307,17 @@ fn hostile_names_everywhere_are_shown_as_what_they_are() {
     }
 }
 
-/// A share of the words of each recorded machine, as facts and as a report.
+/// Appends hostile text to a share of the words of each recorded host, then prints facts and
+/// report.
 #[test]
 fn hostile_words_of_every_machine_are_escaped_before_anything_is_written() {
     let shares = HOSTILE.len();
-    for (at, file) in recorded::files().iter().enumerate() {
+    for (at, file) in recorded::recorded_host_files().iter().enumerate() {
         let capture = fs::read(file).unwrap();
         let mut lines: Vec<Vec<u8>> = capture.split(|b| *b == b'\n').map(<[u8]>::to_vec).collect();
         let sum = |word: &[u8]| word.iter().map(|b| usize::from(*b)).sum::<usize>();
         let chosen = |word: &[u8]| word.len() >= 3 && sum(word) % shares == at % shares;
-        everywhere(&mut lines, chosen, HOSTILE[at % shares].as_bytes());
+        append_to_words(&mut lines, chosen, HOSTILE[at % shares].as_bytes());
         let host = RecordedHost::parse(&lines.join(&b'\n')).unwrap();
         let session = Session::collect(
             &host,
@@ -343,13 +343,14 @@ fn hostile_words_of_every_machine_are_escaped_before_anything_is_written() {
     }
 }
 
-/// A kind of target that nobody knows, from `dmsetup table`, which only root can ask.
+/// Replaces a device-mapper target type in the recorded output of `dmsetup table` by a hostile one.
 #[test]
 fn the_name_of_a_mapping_is_no_command_to_the_terminal() {
     let capture = fs::read_to_string("tests/hosts/lab-luks-on-lvm-on-md.host").unwrap();
     let hostile = capture.replace(" linear", " \\x1b]0;owned\\x07\\x0d\\x9b31m");
     assert_ne!(hostile, capture);
-    for arguments in uses() {
-        holds(hostile.as_bytes(), &arguments).unwrap_or_else(|e| panic!("{arguments:?}: {e}"));
+    for arguments in capture_commands() {
+        assert_output_safe(hostile.as_bytes(), &arguments)
+            .unwrap_or_else(|e| panic!("{arguments:?}: {e}"));
     }
 }

@@ -4,29 +4,29 @@
 use std::fs;
 use std::process::Output;
 
-use super::{ENDLESS, complaint, json};
-use crate::support::loops::{Loop, file_system};
+use super::{ENDLESS, only_complaint, stdout_json};
+use crate::support::loops::{LoopDevice, mount_file_system};
 use crate::support::running::Running;
-use crate::support::{names, run};
+use crate::support::{run, sorted_file_names};
 
 #[test]
 #[ignore = "needs root: a loop device"]
 fn a_file_system_that_turns_read_only_is_said_with_what_is_left() {
     for more in [&[][..], &["--workload", "files"]] {
-        let mounted = file_system(256, &["mkfs.ext4", "-q"], "errors=remount-ro");
+        let mounted = mount_file_system(256, &["mkfs.ext4", "-q"], "errors=remount-ro");
         let arguments = [&["probe", mounted.path(), "--seconds", ENDLESS], more].concat();
         let mut running = Running::walwise(arguments);
-        let scratch = running.probing(&mounted.point);
-        // What ext4 does on its own when it finds itself damaged; by hand it does not as long as
-        // somebody writes.
+        let scratch = running.wait_for_probe(&mounted.point);
+        // Makes ext4 turn read-only as after damage; a manual remount fails while a writer is
+        // active.
         fs::write(
             format!("/sys/fs/ext4/{}/trigger_fs_error", mounted.disk.name()),
             "1",
         )
         .unwrap();
-        let output = running.finish();
+        let output = running.wait_for_output();
         assert_eq!(output.status.code(), Some(1), "{output:?}");
-        let complaint = complaint(&output);
+        let complaint = only_complaint(&output);
         assert!(
             complaint.contains("became read-only") && complaint.contains("dmesg"),
             "{complaint}"
@@ -38,11 +38,11 @@ fn a_file_system_that_turns_read_only_is_said_with_what_is_left() {
     }
 }
 
-/// `walwise probe` with JSON on a disk whose sectors are as large as a page of memory.
-fn on_large_sectors(more: &[&str]) -> Output {
+/// `walwise probe` with JSON on a disk with sectors of one memory page.
+fn probe_on_4k_sectors(more: &[&str]) -> Output {
     let image = tempfile::NamedTempFile::new().unwrap();
     image.as_file().set_len(256 << 20).unwrap();
-    let disk = Loop::over(image.path());
+    let disk = LoopDevice::over(image.path());
     run("losetup", &["--sector-size", "4096", &disk.device]);
     disk.mkfs(&["mkfs.ext4", "-q"]);
     let mounted = disk.mount("");
@@ -60,16 +60,16 @@ fn on_large_sectors(more: &[&str]) -> Output {
         ]
         .concat(),
     );
-    let output = output.finish();
+    let output = output.wait_for_output();
     assert_eq!(output.status.code(), Some(0), "{output:?}");
-    assert_eq!(names(&mounted.point), [""; 0]);
+    assert_eq!(sorted_file_names(&mounted.point), [""; 0]);
     output
 }
 
 #[test]
 #[ignore = "needs root: a loop device"]
 fn direct_writes_smaller_than_a_sector_cost_their_own_rows_only() {
-    let found = json(&on_large_sectors(&["--pg-test-fsync"]));
+    let found = stdout_json(&probe_on_4k_sectors(&["--pg-test-fsync"]));
     let rows = found["workloads"][0]["rows"].as_array().unwrap();
     for row in rows {
         let small = [" 1kB ", " 2kB "]

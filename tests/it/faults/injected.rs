@@ -1,5 +1,5 @@
-//! Calls that fail, at a moment chosen by strace: the message, the measurements kept, and complete
-//! removal of files.
+//! System calls that fail at a moment chosen by strace: checks the message, the measurements kept,
+//! and the removal of all files.
 
 use std::collections::BTreeSet;
 use std::path::Path;
@@ -7,40 +7,39 @@ use std::process::Output;
 
 use nix::sys::signal::Signal;
 
-use super::{ENDLESS, complaint, json};
-use crate::support::strace::{in_memory, probe};
-use crate::support::{names, scratch_free, stderr, stdout};
+use super::{ENDLESS, only_complaint, stdout_json};
+use crate::support::strace::{directory_in_memory, probe};
+use crate::support::{has_no_scratch_directory, sorted_file_names, stderr, stdout};
 
-/// Slow enough that a round has but few commits, so that the hundredth call comes in the middle of
-/// some round.
+/// Delays every write by 2 ms, so that a round has few commits and the hundredth call is in the
+/// middle of a round.
 const SLOW: &str = "pwrite64:delay_exit=2000";
 
-/// The message about a disk's error.
 const DISK: &str = "reported an I/O error; check dmesg";
 
-/// A probe with these calls changed, which ends because of that.
-fn ends(directory: &Path, planted: &[&str]) -> Output {
+/// A probe that ends because these calls were changed.
+fn probe_with_faults(directory: &Path, planted: &[&str]) -> Output {
     let arguments = ["--format", "json", "--seconds", ENDLESS];
-    probe(directory, Path::new("/dev/null"), planted, &arguments).finish()
+    probe(directory, Path::new("/dev/null"), planted, &arguments).wait_for_output()
 }
 
-/// How a comparison ends in which these calls fail.
-struct Case {
+/// A probe with failing calls: the faults for strace, and the words of the expected complaint.
+struct FaultCase {
     planted: &'static [&'static str],
     says: [&'static str; 2],
-    /// Whether a round is sure to be over by then.
+    /// True if at least one round is certainly complete before the failure.
     measured: bool,
 }
 
 #[test]
 #[ignore = "needs strace"]
 fn a_call_that_fails_is_said_and_the_rounds_before_are_kept() {
-    let case = |planted, says, measured| Case {
+    let case = |planted, says, measured| FaultCase {
         planted,
         says,
         measured,
     };
-    for Case {
+    for FaultCase {
         planted,
         says,
         measured,
@@ -70,7 +69,7 @@ fn a_call_that_fails_is_said_and_the_rounds_before_are_kept() {
             ["a commit with fdatasync failed", DISK],
             false,
         ),
-        // The hundredth may be the flush between two methods instead of a commit.
+        // The hundredth call may be the flush between two methods instead of a commit.
         case(
             &[SLOW, "fdatasync:error=EIO:when=100"],
             [" failed", DISK],
@@ -97,17 +96,17 @@ fn a_call_that_fails_is_said_and_the_rounds_before_are_kept() {
             false,
         ),
     ] {
-        let directory = in_memory();
-        let output = ends(directory.path(), planted);
+        let directory = directory_in_memory();
+        let output = probe_with_faults(directory.path(), planted);
         assert_eq!(output.status.code(), Some(1), "{planted:?}: {output:?}");
-        let complaint = complaint(&output);
+        let complaint = only_complaint(&output);
         assert!(
             says.iter().all(|words| complaint.contains(words)),
             "{planted:?}: {complaint}"
         );
-        assert_eq!(names(directory.path()), [""; 0], "{planted:?}");
+        assert_eq!(sorted_file_names(directory.path()), [""; 0], "{planted:?}");
         if measured {
-            let found = json(&output);
+            let found = stdout_json(&output);
             assert!(
                 found["rounds"].as_u64() > Some(0) && found["cancelled"] == false,
                 "{planted:?}: {found:#}"
@@ -119,7 +118,7 @@ fn a_call_that_fails_is_said_and_the_rounds_before_are_kept() {
             );
         } else {
             assert!(
-                output.stdout.is_empty() || json(&output)["rounds"].as_u64() > Some(0),
+                output.stdout.is_empty() || stdout_json(&output)["rounds"].as_u64() > Some(0),
                 "{output:?}"
             );
         }
@@ -135,17 +134,21 @@ fn a_call_that_fails_in_a_workload_ends_it() {
         for planted in ["pwrite64", "fdatasync", "fsync"]
             .into_iter()
             .flat_map(|call| {
-                // The first is that of preparing; threads begin to count anew.
+                // Call 1 is in the preparation; strace counts calls for each thread separately.
                 ["1", "2", "20"].map(|nth| format!("{call}:error=EIO:when={nth}"))
             })
         {
-            let directory = in_memory();
+            let directory = directory_in_memory();
             let arguments = ["--seconds", "1", "--workload", workload];
-            let output = probe(directory.path(), trace.path(), &[&planted], &arguments).finish();
-            assert_eq!(names(directory.path()), [""; 0], "{workload} {planted}");
-            // Not every workload makes every call so often, and what fails in a program that was
-            // asked for its version is none of the workload's: its threads are those that write
-            // below the directory.
+            let output =
+                probe(directory.path(), trace.path(), &[&planted], &arguments).wait_for_output();
+            assert_eq!(
+                sorted_file_names(directory.path()),
+                [""; 0],
+                "{workload} {planted}"
+            );
+            // Some workloads make the call less often. Failures in programs run only for their
+            // version do not count: threads of the workload write below the directory.
             let calls = std::fs::read_to_string(trace.path()).unwrap();
             let place = directory.path().to_str().unwrap();
             let thread = |line: &'_ str| line.split(' ').next().map(str::to_owned);
@@ -164,7 +167,7 @@ fn a_call_that_fails_in_a_workload_ends_it() {
             if came {
                 failed += 1;
                 assert!(
-                    complaint(&output).contains(DISK),
+                    only_complaint(&output).contains(DISK),
                     "{workload} {planted}: {output:?}"
                 );
             }
@@ -177,8 +180,8 @@ fn a_call_that_fails_in_a_workload_ends_it() {
 #[ignore = "needs strace"]
 fn a_signal_keeps_what_was_measured() {
     for signal in [Signal::SIGINT, Signal::SIGTERM, Signal::SIGHUP] {
-        let directory = in_memory();
-        let output = ends(
+        let directory = directory_in_memory();
+        let output = probe_with_faults(
             directory.path(),
             &[&format!("fdatasync:signal={signal}:when=100"), SLOW],
         );
@@ -187,19 +190,19 @@ fn a_signal_keeps_what_was_measured() {
             Some(128 + signal as i32),
             "{output:?}"
         );
-        let found = json(&output);
+        let found = stdout_json(&output);
         assert!(
             found["rounds"].as_u64() > Some(0) && found["cancelled"] == true,
             "{found:#}"
         );
         assert!(
-            complaint(&output).contains("the scratch files are removed"),
+            only_complaint(&output).contains("the scratch files are removed"),
             "{output:?}"
         );
-        assert_eq!(names(directory.path()), [""; 0]);
+        assert_eq!(sorted_file_names(directory.path()), [""; 0]);
 
-        // Before there is anything nothing is shown.
-        let output = ends(
+        // A probe that fails before the first round prints nothing.
+        let output = probe_with_faults(
             directory.path(),
             &[&format!("fsync:signal={signal}:when=1")],
         );
@@ -207,7 +210,7 @@ fn a_signal_keeps_what_was_measured() {
             (output.status.code(), stdout(&output).as_str()),
             (Some(128 + signal as i32), "")
         );
-        assert_eq!(names(directory.path()), [""; 0]);
+        assert_eq!(sorted_file_names(directory.path()), [""; 0]);
     }
 }
 
@@ -218,16 +221,16 @@ fn what_cannot_be_removed_is_named_also_after_a_signal() {
         ("fdatasync:error=EIO:when=100", 1),
         ("fdatasync:signal=SIGTERM:when=100", 143),
     ] {
-        let directory = in_memory();
-        let output = ends(
+        let directory = directory_in_memory();
+        let output = probe_with_faults(
             directory.path(),
             &[planted, SLOW, "unlinkat:error=EIO:when=2+"],
         );
         assert_eq!(output.status.code(), Some(code), "{output:?}");
-        assert!(json(&output)["rounds"].as_u64() > Some(0));
-        let complaint = complaint(&output);
-        let [left] = &names(directory.path())[..] else {
-            panic!("{:?}", names(directory.path()))
+        assert!(stdout_json(&output)["rounds"].as_u64() > Some(0));
+        let complaint = only_complaint(&output);
+        let [left] = &sorted_file_names(directory.path())[..] else {
+            panic!("{:?}", sorted_file_names(directory.path()))
         };
         assert!(
             complaint.contains("still there") && complaint.contains(left),
@@ -235,7 +238,7 @@ fn what_cannot_be_removed_is_named_also_after_a_signal() {
             stderr(&output)
         );
         assert!(
-            !complaint.contains("are gone") && !scratch_free(directory.path()),
+            !complaint.contains("are gone") && !has_no_scratch_directory(directory.path()),
             "{complaint}"
         );
     }

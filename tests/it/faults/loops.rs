@@ -8,19 +8,20 @@ use std::process::Output;
 use nix::sys::signal::Signal;
 use serde_json::Value;
 
-use super::{complaint, json, probers};
-use crate::support::fuse::HeldFuse;
-use crate::support::loops::{Mounted, ext4, file_system, xfs};
+use super::{only_complaint, probing_commands, stdout_json};
+use crate::support::fuse::HungFuse;
+use crate::support::loops::{Mounted, mount_ext4, mount_file_system, mount_xfs};
 use crate::support::running::{Running, wait_for};
 use crate::support::{
-    check_json, fact, hangs_on_others, names, outcome, run, scratch_free, verdict, walwise,
+    check_json, depends_on_other_tests, fact, has_no_scratch_directory, rule_outcome, run,
+    sorted_file_names, verdict, walwise,
 };
 
 #[test]
 #[ignore = "needs root: a loop device and xfs_io"]
 fn a_file_system_that_shut_itself_down_says_so() {
-    let mounted = xfs("");
-    let data = mounted.dir("data");
+    let mounted = mount_xfs("");
+    let data = mounted.create_subdirectory("data");
     run("xfs_io", &["-x", "-c", "shutdown", mounted.path()]);
     for target in [&mounted.point, &data] {
         let (_, report) = check_json(&["--no-probe", target.to_str().unwrap()]);
@@ -32,16 +33,16 @@ fn a_file_system_that_shut_itself_down_says_so() {
             report["warnings"]
         );
         assert_eq!(
-            outcome(&report, "target.io-error", &subject),
+            rule_outcome(&report, "target.io-error", &subject),
             Some("applies")
         );
         assert_ne!(verdict(&report, target), Some("durable"));
     }
-    // Nobody names it, and it is found.
+    // walwise finds the file system without naming it as target.
     let (_, report) = check_json(&["--no-probe"]);
     let subject = format!("target {}", mounted.path());
     assert_eq!(
-        outcome(&report, "target.io-error", &subject),
+        rule_outcome(&report, "target.io-error", &subject),
         Some("applies"),
         "{}",
         report["targets"]
@@ -51,22 +52,24 @@ fn a_file_system_that_shut_itself_down_says_so() {
 #[test]
 #[ignore = "needs root: a loop device"]
 fn an_unmounted_file_system_keeps_nothing_of_a_probe_that_dies() {
-    let mounted = ext4(&[], "");
+    let mounted = mount_ext4(&[], "");
     for signal in [Signal::SIGTERM, Signal::SIGKILL] {
-        let mut running = Running::walwise(&probers(&mounted.point)[1]);
-        running.probing(&mounted.point);
+        let mut running = Running::walwise(&probing_commands(&mounted.point)[1]);
+        running.wait_for_probe(&mounted.point);
         run("umount", &["-l", mounted.path()]);
         running.signal(signal);
-        running.finish();
-        // Mounted anew it is the same file system, also while somebody still holds it.
+        running.wait_for_output();
+        // Remounting mounts the same file system, even while a process still holds it.
         run("mount", &[mounted.disk.device.as_str(), mounted.path()]);
-        wait_for("the file is gone", || scratch_free(&mounted.point));
+        wait_for("the file is gone", || {
+            has_no_scratch_directory(&mounted.point)
+        });
     }
 }
 
-/// Checks that both commands refuse to measure a place, for the reason in `words`; `check` reports
-/// all the rest and ends as without a probe.
-fn is_not_measured(dir: &Path, words: &str, run: impl Fn(&[&str]) -> Output) {
+/// Checks that `probe` and `check` refuse to measure a place, with the reason in `words`. `check`
+/// reports everything else and returns the exit code of a run without a probe.
+fn assert_not_measured(dir: &Path, words: &str, run: impl Fn(&[&str]) -> Output) {
     let path = dir.to_str().unwrap();
     let without = run(&["check", path, "-v", "--format", "json", "--no-probe"]);
     let with = run(&[
@@ -79,7 +82,7 @@ fn is_not_measured(dir: &Path, words: &str, run: impl Fn(&[&str]) -> Output) {
         "2",
     ]);
     assert_eq!(with.status.code(), without.status.code(), "{with:?}");
-    let (with, without) = (json(&with), json(&without));
+    let (with, without) = (stdout_json(&with), stdout_json(&without));
     let warnings = with["warnings"].as_array().unwrap();
     let said: Vec<&str> = warnings
         .iter()
@@ -93,33 +96,33 @@ fn is_not_measured(dir: &Path, words: &str, run: impl Fn(&[&str]) -> Output) {
     assert_eq!(with["probes"], without["probes"]);
     let probe = run(&["probe", path, "--seconds", "2"]);
     assert_eq!(probe.status.code(), Some(1), "{probe:?}");
-    let complaint = complaint(&probe);
+    let complaint = only_complaint(&probe);
     assert!(
         complaint.contains(words) && complaint.contains(path),
         "{complaint}"
     );
-    assert!(probe.stdout.is_empty() && scratch_free(dir));
+    assert!(probe.stdout.is_empty() && has_no_scratch_directory(dir));
 }
 
-fn as_root(arguments: &[&str]) -> Output {
-    Running::walwise(arguments).finish()
+fn run_as_root(arguments: &[&str]) -> Output {
+    Running::walwise(arguments).wait_for_output()
 }
 
-/// As the user nobody, without other groups.
-fn as_nobody(arguments: &[&str]) -> Output {
-    Running::start(walwise().args(arguments).uid(65534).gid(65534)).finish()
+/// Runs walwise as user nobody, without supplementary groups.
+fn run_as_nobody(arguments: &[&str]) -> Output {
+    Running::start(walwise().args(arguments).uid(65534).gid(65534)).wait_for_output()
 }
 
 #[test]
 #[ignore = "needs root: a loop device"]
 fn a_full_file_system_is_not_measured() {
-    let mounted = file_system(32, &["mkfs.ext4", "-q", "-m", "0"], "");
+    let mounted = mount_file_system(32, &["mkfs.ext4", "-q", "-m", "0"], "");
     let mut filler = fs::File::create(mounted.point.join("filler")).unwrap();
     let _ = std::io::copy(&mut std::io::repeat(1), &mut filler);
-    is_not_measured(&mounted.point, "free some space", as_root);
+    assert_not_measured(&mounted.point, "free some space", run_as_root);
 
     let report = mounted.point.join("report.json");
-    let output = as_root(&[
+    let output = run_as_root(&[
         "check",
         "-v",
         "--format",
@@ -128,23 +131,30 @@ fn a_full_file_system_is_not_measured() {
         report.to_str().unwrap(),
     ]);
     assert_eq!(output.status.code(), Some(1));
-    assert!(complaint(&output).contains("No space left"), "{output:?}");
-    assert_eq!(names(&mounted.point), ["filler"]);
+    assert!(
+        only_complaint(&output).contains("No space left"),
+        "{output:?}"
+    );
+    assert_eq!(sorted_file_names(&mounted.point), ["filler"]);
 }
 
 #[test]
 #[ignore = "needs root: a loop device"]
 fn a_read_only_file_system_is_not_measured() {
-    is_not_measured(&ext4(&[], "ro").point, "read-only file system", as_root);
+    assert_not_measured(
+        &mount_ext4(&[], "ro").point,
+        "read-only file system",
+        run_as_root,
+    );
 }
 
 #[test]
 #[ignore = "needs root: to become somebody else"]
 fn what_a_user_may_not_write_is_not_measured() {
-    is_not_measured(
-        &ext4(&[], "").point,
+    assert_not_measured(
+        &mount_ext4(&[], "").point,
         "is not writable for this user",
-        as_nobody,
+        run_as_nobody,
     );
 }
 
@@ -152,15 +162,15 @@ fn what_a_user_may_not_write_is_not_measured() {
 #[ignore = "needs root: a loop device"]
 fn a_disk_that_fails_under_the_probe_is_said() {
     for turn in 0..2 {
-        let mounted = xfs("");
-        let mut running = Running::walwise(&probers(&mounted.point)[turn]);
-        running.probing(&mounted.point);
+        let mounted = mount_xfs("");
+        let mut running = Running::walwise(&probing_commands(&mounted.point)[turn]);
+        running.wait_for_probe(&mounted.point);
         run("xfs_io", &["-x", "-c", "shutdown", mounted.path()]);
-        let output = running.finish();
+        let output = running.wait_for_output();
         let said = if turn == 0 {
-            json(&output)["warnings"].to_string()
+            stdout_json(&output)["warnings"].to_string()
         } else {
-            complaint(&output)
+            only_complaint(&output)
         };
         assert!(
             said.contains("I/O error") && said.contains("dmesg"),
@@ -172,7 +182,7 @@ fn a_disk_that_fails_under_the_probe_is_said() {
 #[test]
 #[ignore = "needs root: to become somebody else"]
 fn what_root_would_settle_says_so() {
-    let mounted = ext4(&[], "");
+    let mounted = mount_ext4(&[], "");
     let check = [
         "check",
         mounted.path(),
@@ -181,7 +191,7 @@ fn what_root_would_settle_says_so() {
         "--format",
         "json",
     ];
-    let (root, nobody) = (as_root(&check), as_nobody(&check));
+    let (root, nobody) = (run_as_root(&check), run_as_nobody(&check));
     assert!(
         nobody
             .status
@@ -189,12 +199,12 @@ fn what_root_would_settle_says_so() {
             .is_some_and(|code| [0, 3].contains(&code)),
         "{nobody:?}"
     );
-    let (root, nobody) = (json(&root), json(&nobody));
+    let (root, nobody) = (stdout_json(&root), stdout_json(&nobody));
     let is_known = |row: &Value| row["reading"]["state"] == "known";
-    // Servers and devices of others come and go between the two looks.
+    // Servers and devices of other tests come and go between the two runs.
     let is_ours = |row: &&Value| {
         let subject = row["subject"].as_str().unwrap();
-        let of_host = subject == "host" && !hangs_on_others(row["fact"].as_str().unwrap());
+        let of_host = subject == "host" && !depends_on_other_tests(row["fact"].as_str().unwrap());
         of_host
             || [mounted.path(), mounted.disk.name()]
                 .iter()
@@ -232,21 +242,21 @@ fn what_root_would_settle_says_so() {
     }
 }
 
-/// A directory of a healthy file system beside one that never answers.
-fn beside_held() -> (Mounted, HeldFuse) {
-    let mounted = ext4(&[], "");
-    let held = HeldFuse::mount(&mounted.dir("held"));
+/// A directory on a healthy file system next to a file system that never answers.
+fn mount_beside_hung_fuse() -> (Mounted, HungFuse) {
+    let mounted = mount_ext4(&[], "");
+    let held = HungFuse::mount(&mounted.create_subdirectory("held"));
     (mounted, held)
 }
 
 #[test]
 #[ignore = "needs root: mounts a FUSE file system"]
 fn a_target_that_never_answers_is_named_and_not_measured() {
-    let (mounted, _held) = beside_held();
+    let (mounted, _held) = mount_beside_hung_fuse();
     for below in ["held", "held/deeper"] {
         let target = mounted.point.join(below);
         let path = target.to_str().unwrap();
-        let output = as_root(&[
+        let output = run_as_root(&[
             "check",
             path,
             "-v",
@@ -262,15 +272,15 @@ fn a_target_that_never_answers_is_named_and_not_measured() {
                 .is_some_and(|code| [0, 3].contains(&code)),
             "{output:?}"
         );
-        let report = json(&output);
+        let report = stdout_json(&output);
         let warnings = report["warnings"].to_string();
         assert!(
             warnings.contains(&format!("not measured: {path}")),
             "{warnings}"
         );
-        let probe = as_root(&["probe", path, "--seconds", "2"]);
+        let probe = run_as_root(&["probe", path, "--seconds", "2"]);
         assert_eq!(probe.status.code(), Some(1), "{probe:?}");
-        let complaint = complaint(&probe);
+        let complaint = only_complaint(&probe);
         assert!(
             complaint.contains(path) && complaint.contains("answer"),
             "{complaint}"
@@ -281,10 +291,10 @@ fn a_target_that_never_answers_is_named_and_not_measured() {
 #[test]
 #[ignore = "needs root: mounts a FUSE file system"]
 fn beside_what_never_answers_it_measures() {
-    let (mounted, _held) = beside_held();
-    let data = mounted.dir("data");
+    let (mounted, _held) = mount_beside_hung_fuse();
+    let data = mounted.create_subdirectory("data");
     for target in [&mounted.point, &data] {
-        let output = as_root(&[
+        let output = run_as_root(&[
             "probe",
             target.to_str().unwrap(),
             "--seconds",
@@ -293,13 +303,13 @@ fn beside_what_never_answers_it_measures() {
             "json",
         ]);
         assert_eq!(output.status.code(), Some(0), "{output:?}");
-        assert!(json(&output)["methods"].is_array());
+        assert!(stdout_json(&output)["methods"].is_array());
     }
     let held = mounted.point.join("held");
     for scratch in [held.join("x"), held] {
         let (data, scratch) = (data.to_str().unwrap(), scratch.to_str().unwrap());
-        let probe = as_root(&["probe", data, "--seconds", "0.5", "--scratch", scratch]);
+        let probe = run_as_root(&["probe", data, "--seconds", "0.5", "--scratch", scratch]);
         assert_eq!(probe.status.code(), Some(1), "{probe:?}");
-        assert!(complaint(&probe).contains(scratch), "{probe:?}");
+        assert!(only_complaint(&probe).contains(scratch), "{probe:?}");
     }
 }

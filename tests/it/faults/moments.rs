@@ -1,5 +1,5 @@
-//! Signals at two hundred moments of every kind of probe: it ends as documented, and no file or
-//! process remains.
+//! Signals at two hundred moments of every kind of probe: walwise ends as documented, and no file
+//! or process remains.
 
 use std::os::unix::process::ExitStatusExt;
 use std::path::{Path, PathBuf};
@@ -8,18 +8,18 @@ use std::time::{Duration, Instant};
 
 use nix::sys::signal::Signal;
 
-use super::{ENDLESS, complaint, complaints, json, probers};
-use crate::support::loops::ext4;
+use super::{ENDLESS, complaints, only_complaint, probing_commands, stdout_json};
+use crate::support::loops::mount_ext4;
 use crate::support::running::{Running, wait_for};
-use crate::support::{names, walwise};
+use crate::support::{sorted_file_names, walwise};
 
-/// Numbers without a pattern, the same in every run.
-struct Dice(u64);
+/// Deterministic pseudo-random numbers, the same in every run.
+struct PseudoRandom(u64);
 
-impl Dice {
-    /// Up to a limit.
-    fn below(&mut self, limit: usize) -> usize {
-        // Knuth's MMIX generator; the upper bits are the better ones.
+impl PseudoRandom {
+    /// A number from 0 to `limit` - 1.
+    fn next_below(&mut self, limit: usize) -> usize {
+        // Knuth's MMIX generator; its upper bits are the more random ones.
         self.0 = self
             .0
             .wrapping_mul(6_364_136_223_846_793_005)
@@ -28,8 +28,8 @@ impl Dice {
     }
 }
 
-/// Everything that probes a directory.
-fn commands(directory: &Path) -> Vec<Vec<&str>> {
+/// Every command that probes a directory.
+fn every_probing_command(directory: &Path) -> Vec<Vec<&str>> {
     let with = |more: &[&'static str]| {
         [
             &[
@@ -46,16 +46,16 @@ fn commands(directory: &Path) -> Vec<Vec<&str>> {
     };
     let workloads = ["segment", "group", "innodb", "files", "entangle", "floor"];
     let workloads = workloads.map(|workload| with(&["--workload", workload]));
-    probers(directory)
+    probing_commands(directory)
         .into_iter()
         .chain(workloads)
         .chain([with(&["--pg-test-fsync"])])
         .collect()
 }
 
-/// The program by a name of its own, which everybody whom it starts has too: they run what
-/// `/proc/self/exe` leads to.
-fn named(directory: &Path) -> PathBuf {
+/// A copy of walwise under its own name. Its children have this name too, because they execute
+/// `/proc/self/exe`.
+fn copy_with_unique_name(directory: &Path) -> PathBuf {
     let (program, own) = (
         walwise().get_program().to_owned(),
         directory.join("walwise"),
@@ -66,23 +66,23 @@ fn named(directory: &Path) -> PathBuf {
     own
 }
 
-/// Starts it, so that no signal is ignored.
+/// Starts the program with no signal ignored.
 fn start(program: &Path, arguments: &[&str]) -> Running {
     let mut command = Command::new("env");
     Running::start(command.arg("--default-signal").arg(program).args(arguments))
 }
 
-/// Whether nobody runs it.
-fn is_gone(program: &Path) -> bool {
+/// True if no process runs the program.
+fn has_no_process(program: &Path) -> bool {
     let processes = std::fs::read_dir("/proc").unwrap().flatten();
     !processes
         .into_iter()
         .any(|one| std::fs::read_link(one.path().join("exe")).is_ok_and(|exe| exe == program))
 }
 
-/// Checks that it ended properly by a signal.
-fn ended(output: &Output, signal: Signal, arguments: &[&str]) {
-    // Before it listens for signals it ends as every program does.
+/// Checks that the program ended by the signal as documented.
+fn assert_ended_by(output: &Output, signal: Signal, arguments: &[&str]) {
+    // Before its handler is installed, a signal kills the program as usual.
     let as_usual = output.status.signal() == Some(signal as i32);
     if as_usual || signal == Signal::SIGKILL {
         assert!(
@@ -97,30 +97,29 @@ fn ended(output: &Output, signal: Signal, arguments: &[&str]) {
         "{arguments:?}: {output:?}"
     );
     assert!(
-        complaint(output).contains("the scratch files are removed"),
+        only_complaint(output).contains("the scratch files are removed"),
         "{output:?}"
     );
     if !output.stdout.is_empty() {
         assert!(
-            arguments[0] == "probe" && json(output)["cancelled"] == true,
+            arguments[0] == "probe" && stdout_json(output)["cancelled"] == true,
             "{arguments:?}: {output:?}"
         );
     }
 }
 
-/// Whether a process has a handler for this signal, from `SigCgt` of proc_pid_status(5).
-fn handles(process: u32, signal: Signal) -> bool {
+fn has_signal_handler(process: u32, signal: Signal) -> bool {
     let status = std::fs::read_to_string(format!("/proc/{process}/status")).unwrap_or_default();
     let caught = status.lines().find_map(|line| line.strip_prefix("SigCgt:"));
     let caught = caught.map_or(0, |mask| u64::from_str_radix(mask.trim(), 16).unwrap());
     caught >> (signal as i32 - 1) & 1 == 1
 }
 
-/// The kernel knows of a handler before the handler knows what to do.
+/// A signal that arrives between installing a handler and initialising its state must not be lost.
 #[test]
 #[ignore = "needs root: a loop device"]
 fn a_signal_is_not_lost_while_its_handler_is_being_made() {
-    let mounted = ext4(&[], "");
+    let mounted = mount_ext4(&[], "");
     for signal in [Signal::SIGINT, Signal::SIGTERM, Signal::SIGHUP] {
         let arguments = [
             "probe",
@@ -144,25 +143,25 @@ fn a_signal_is_not_lost_while_its_handler_is_being_made() {
             .arg(walwise().get_program())
             .args(arguments);
         let running = Running::start(&mut command);
-        // Its exit from the call waits for a while when the kernel has done it.
-        wait_for("a handler", || handles(running.id(), signal));
+        // The process leaves the system call a moment after the kernel installed the handler.
+        wait_for("a handler", || has_signal_handler(running.id(), signal));
         running.signal(signal);
-        let status = running.finish().status;
+        let status = running.wait_for_output().status;
         let ended =
             status.signal() == Some(signal as i32) || status.code() == Some(128 + signal as i32);
         assert!(ended, "{signal}: {status}");
-        assert_eq!(names(&mounted.point), [""; 0], "{signal}");
+        assert_eq!(sorted_file_names(&mounted.point), [""; 0], "{signal}");
     }
 }
 
 #[test]
 #[ignore = "needs root: a loop device"]
 fn no_moment_of_dying_leaves_anything_or_anybody() {
-    let mounted = ext4(&[], "");
+    let mounted = mount_ext4(&[], "");
     let own = tempfile::tempdir_in("/var/tmp").unwrap();
-    let program = named(&own.path().canonicalize().unwrap());
-    let commands = commands(&mounted.point);
-    let mut dice = Dice(4);
+    let program = copy_with_unique_name(&own.path().canonicalize().unwrap());
+    let commands = every_probing_command(&mounted.point);
+    let mut dice = PseudoRandom(4);
     let signals = [
         Signal::SIGTERM,
         Signal::SIGINT,
@@ -170,27 +169,27 @@ fn no_moment_of_dying_leaves_anything_or_anybody() {
         Signal::SIGKILL,
     ];
     for (turn, signal) in signals.into_iter().cycle().take(200).enumerate() {
-        let arguments = &commands[dice.below(commands.len())];
+        let arguments = &commands[dice.next_below(commands.len())];
         let mut running = start(&program, arguments);
-        // Two in three while the files are there, the others anywhere from the start on.
-        if dice.below(3) > 0 {
-            running.probing(&mounted.point);
+        // Two of three signals come while the scratch files exist, the others at any moment.
+        if dice.next_below(3) > 0 {
+            running.wait_for_probe(&mounted.point);
         }
-        let moment = Instant::now() + Duration::from_micros(dice.below(300_000) as u64);
+        let moment = Instant::now() + Duration::from_micros(dice.next_below(300_000) as u64);
         wait_for("the moment", || Instant::now() >= moment);
         running.signal(signal);
-        let output = running.finish();
-        ended(&output, signal, arguments);
+        let output = running.wait_for_output();
+        assert_ended_by(&output, signal, arguments);
         if signal != Signal::SIGKILL {
             assert_eq!(
-                names(&mounted.point),
+                sorted_file_names(&mounted.point),
                 [""; 0],
                 "{turn} {signal} {arguments:?}"
             );
         }
-        wait_for("everybody is gone", || is_gone(&program));
+        wait_for("everybody is gone", || has_no_process(&program));
         assert_eq!(
-            names(&mounted.point),
+            sorted_file_names(&mounted.point),
             [""; 0],
             "{turn} {signal} {arguments:?}"
         );

@@ -1,12 +1,11 @@
-//! Disks of clouds and drives with capacitors, each a recorded host: the verdict, what of the rules
-//! about them applies and what does not, and what the verdict's evidence says. A person has
-//! reviewed each row.
+//! Recorded hosts with cloud disks and drives with capacitors: the verdict, the rules that apply or
+//! do not, and the evidence. Every row was reviewed by a person.
 
-use super::checked_at;
-use crate::support::{outcome, verdict};
+use super::check_host_target;
+use crate::support::{rule_outcome, verdict};
 
-/// A host recorded at /data, its verdict, rules with their subject that apply, and those that do
-/// not, and words of the evidence.
+/// Host recorded at /data, verdict, applying rules with their subjects, rules that do not apply,
+/// and words of the evidence.
 type Row = (
     &'static str,
     &'static str,
@@ -22,19 +21,19 @@ const NVME: &str = "device nvme1n1";
 
 #[rustfmt::skip] // a row is a line
 const ROWS: &[Row] = &[
-    // Flushes are sent, or the disk or its driver says that it has no cache and its provider
-    // documents what that is worth.
+    // Durable: flushes are sent, or disk or driver reports no cache and the provider documents what
+    // that guarantees.
     ("ec2-gp3-pg16", "durable", &[["cloud.ebs-timeout", NVME]], &[["cloud.azure-host-caching", OF_PG]], "the provider's statement; a guest cannot verify it"),
     ("ec2-gp3-asked", "durable", &[], &[["cloud.ebs-timeout", NVME], ["cache.override-on-disk", NVME]], "the provider's statement; a guest cannot verify it"),
     ("azure-nvme-pg16", "unproven", &[["cloud.azure-host-caching", OF_PG]], &[["cloud.ebs-timeout", NVME]], "reports no volatile cache, but no documentation says that its acknowledged writes are durable"),
-    ("azure-premium-pg16", "unproven", &[["cloud.azure-host-caching", OF_PG]], &[], "only the kernel reports no volatile cache"),
+    ("azure-premium-pg16", "unproven", &[["cloud.azure-host-caching", OF_PG]], &[], "the kernel reports no volatile cache"),
     ("azure-premium-asked", "unproven", &[["cloud.azure-host-caching", OF_PG]], &[], "reports no volatile cache, but no documentation says that its acknowledged writes are durable"),
     ("gcp-pd-pg16", "durable", &[], &[["cloud.google-fsync", CLUSTER], ["cloud.azure-host-caching", OF_PG]], "caches writes in a volatile cache"),
     ("gcp-hyperdisk-pg16", "durable", &[["cloud.google-fsync", CLUSTER]], &[["cloud.ebs-timeout", NVME]], "caches writes in a volatile cache"),
-    ("gcp-pd-write-through", "unproven", &[["verdict.unproven", OF_PG]], &[["disk.ephemeral", OF_PG]], "only the kernel reports no volatile cache"),
+    ("gcp-pd-write-through", "unproven", &[["verdict.unproven", OF_PG]], &[["disk.ephemeral", OF_PG]], "the kernel reports no volatile cache"),
     ("alibaba-essd-pg16", "durable", &[], &[["cloud.ebs-timeout", NVME], ["disk.ephemeral", OF_PG]], "the provider's statement; a guest cannot verify it"),
-    ("oci-block-volume-pg16", "unproven", &[["verdict.unproven", OF_PG]], &[["disk.ephemeral", OF_PG]], "only the kernel reports no volatile cache"),
-    // A capacitor is the drive's word, and only a spent one changes the verdict.
+    ("oci-block-volume-pg16", "unproven", &[["verdict.unproven", OF_PG]], &[["disk.ephemeral", OF_PG]], "the kernel reports no volatile cache"),
+    // A healthy capacitor is only the drive's own report; only a spent one changes the verdict.
     ("nvme-capacitor-healthy", "durable", &[], &[["disk.capacitor-failed", OF_PG], ["disk.capacitor-degraded", OF_PG], ["disk.incomplete-shutdowns", OF_PG]], "nvme1n1 reports a healthy capacitor (118 %)"),
     ("nvme-capacitor-degraded", "durable", &[["disk.capacitor-degraded", OF_PG]], &[["disk.capacitor-failed", OF_PG]], "sufficient capacitor (62 %)"),
     ("nvme-capacitor-failed", "at-risk", &[["disk.capacitor-failed", OF_PG], ["disk.incomplete-shutdowns", OF_PG]], &[["disk.capacitor-degraded", OF_PG]], "may not last through a power failure (0 %)"),
@@ -49,8 +48,8 @@ const ROWS: &[Row] = &[
     ("fc-multipath-waits", "unproven", &[], &[["cloud.multipath-fails", "device dm-0"]], "its caches are not visible from here"),
 ];
 
-/// Where such a host was recorded.
-pub fn target_of(name: &str) -> Option<&'static str> {
+/// The target for which a host was recorded; `None` if the host is not in this table.
+pub fn recorded_target(name: &str) -> Option<&'static str> {
     let row = ROWS.iter().find(|row| row.0 == name)?;
     Some(if row.0.starts_with("fc-") {
         "/data"
@@ -62,13 +61,13 @@ pub fn target_of(name: &str) -> Option<&'static str> {
 #[test]
 fn the_same_evidence_is_the_same_verdict_and_a_capacitor_only_lowers() {
     for (name, standing, applies, not, says) in ROWS {
-        let target = target_of(name).unwrap();
-        let report = checked_at(name, target);
+        let target = recorded_target(name).unwrap();
+        let report = check_host_target(name, target);
         assert_eq!(verdict(&report, target.as_ref()), Some(*standing), "{name}");
         for (rules, expect) in [(applies, "applies"), (not, "does-not-apply")] {
             for [rule, subject] in *rules {
                 assert_eq!(
-                    outcome(&report, rule, subject),
+                    rule_outcome(&report, rule, subject),
                     Some(expect),
                     "{name}: {rule} of {subject}"
                 );

@@ -1,14 +1,13 @@
-//! What verdicts say of time and of peers, on every recorded host: a duration is a setting's value
-//! or was measured, and a standby that nobody observed is called that.
+//! Durations and standbys in the verdicts of every recorded host. A duration comes from a setting
+//! or a measurement, and a verdict says if a standby was not observed.
 
 use serde_json::Value;
 
-use super::{files, names};
-use crate::support::check_json;
+use crate::support::recorded::recorded_host_documents;
 
 const UNITS: [&str; 8] = ["s", "ms", "µs", "min", "h", "second", "seconds", "minutes"];
 
-/// Settings whose values are durations that a verdict may name.
+/// Settings with durations that a verdict may name.
 const SETTINGS: [&str; 2] = ["wal_writer_delay", "innodb_flush_log_at_timeout"];
 
 fn has_duration(text: &str) -> bool {
@@ -28,8 +27,7 @@ fn has_duration(text: &str) -> bool {
 #[test]
 fn durations_come_from_settings_or_measurements_and_peers_from_nobody() {
     let mut read = 0;
-    for (name, file) in names().iter().zip(files()) {
-        let (_, report) = check_json(&["--host", file.to_str().unwrap()]);
+    for (name, report) in recorded_host_documents() {
         for verdict in report["verdicts"].as_array().unwrap() {
             let text = |field: &str| verdict[field].as_str().unwrap_or_default().to_owned();
             let paths = verdict["paths"].as_array().into_iter().flatten();

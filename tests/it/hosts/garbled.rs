@@ -1,12 +1,12 @@
-//! Every parser at once: recorded machines with one answer replaced by noise or refused. Nothing
-//! fails, and everything stays display-safe. What lost answers do to a verdict is tried in
-//! [`super::lost`].
+//! Every parser at once, on recorded hosts with one answer replaced by noise or refused. walwise
+//! never panics, and all output stays display-safe. [`super::lost`] tests what lost answers do to a
+//! verdict.
 
 use std::sync::LazyLock;
 
 use proptest::prelude::*;
 use walwise::session::Session;
-use walwise_collect::{Request, run_all};
+use walwise_collect::{Request, run_all_collectors};
 use walwise_judge::rules::RuleSet;
 use walwise_model::facts::{FactRow, FactSet, Reading};
 use walwise_model::text::is_display_unsafe;
@@ -14,16 +14,15 @@ use walwise_report::{Report, json, text};
 use walwise_sys::host::archive::{self, Answers, HostAnswer};
 use walwise_sys::host::{Host, HostError, HostErrorKind, Question};
 
-/// A recorded machine, with one answer that is another.
-pub struct Garbled<'a> {
+/// A recorded host with one answer replaced.
+pub struct GarbledHost<'a> {
     pub answers: &'a Answers,
     pub question: Option<&'a Question>,
     pub answer: HostAnswer,
 }
 
-impl<'a> Garbled<'a> {
-    /// The machine as it was recorded.
-    pub fn plain(answers: &'a Answers) -> Self {
+impl<'a> GarbledHost<'a> {
+    pub fn unchanged(answers: &'a Answers) -> Self {
         Self {
             answers,
             question: None,
@@ -32,7 +31,7 @@ impl<'a> Garbled<'a> {
     }
 }
 
-impl Host for Garbled<'_> {
+impl Host for GarbledHost<'_> {
     fn ask(&self, question: &Question) -> Result<Vec<u8>, HostError> {
         if self.question == Some(question) {
             return self.answer.clone();
@@ -40,33 +39,32 @@ impl Host for Garbled<'_> {
         let unknown = || {
             Err(HostError::new(
                 HostErrorKind::NotCollected,
-                "not in the host archive",
+                "not in the capture",
             ))
         };
         self.answers.get(question).cloned().unwrap_or_else(unknown)
     }
 }
 
-/// All recorded machines, with the target that each was recorded for.
+/// Every recorded host with the target for which it was recorded.
 pub static HOSTS: LazyLock<Vec<(String, String, Answers)>> = LazyLock::new(|| {
     let of = |name: String| {
         let (answers, _) = archive::parse(&std::fs::read(super::host(&name)).unwrap()).unwrap();
-        let target = super::table::target_of(&name).to_owned();
+        let target = super::table::recorded_target(&name).to_owned();
         (name, target, answers)
     };
-    super::names().into_iter().map(of).collect()
+    super::recorded_host_names().into_iter().map(of).collect()
 });
 
-/// The facts read from a machine.
-pub fn look_only(host: &Garbled<'_>, target: &str) -> FactSet {
+pub fn collect_facts(host: &GarbledHost<'_>, target: &str) -> FactSet {
     let request = Request {
         target: Some(target.into()),
         ..Request::default()
     };
-    run_all(host, &request, &mut |_, _| {})
+    run_all_collectors(host, &request, &mut |_, _| {})
 }
 
-pub fn look(host: &Garbled<'_>, target: &str) -> (Session, Report) {
+pub fn collect_and_report(host: &GarbledHost<'_>, target: &str) -> (Session, Report) {
     let request = Request {
         target: Some(target.into()),
         ..Request::default()
@@ -76,12 +74,12 @@ pub fn look(host: &Garbled<'_>, target: &str) -> (Session, Report) {
     (session, report)
 }
 
-fn safe(text: &str) -> bool {
+fn is_display_safe(text: &str) -> bool {
     !text.chars().any(|c| is_display_unsafe(c) && c != '\n')
 }
 
-/// Lines as strangers write them: of the answer itself, of noise, and cut short.
-fn garbled(bytes: &[u8], noise: &[u8], at: usize, how: u8) -> HostAnswer {
+/// Hostile variants of an answer: repeated parts, noise, truncation.
+fn garble_answer(bytes: &[u8], noise: &[u8], at: usize, how: u8) -> HostAnswer {
     let lines: Vec<&[u8]> = bytes.split_inclusive(|b| *b == b'\n').collect();
     let line = if lines.is_empty() {
         0
@@ -129,16 +127,16 @@ proptest! {
     ) {
         let (name, target, answers) = host.get(&HOSTS);
         let (question, answer) = answers.iter().nth(question.index(answers.len())).unwrap();
-        let answer = garbled(answer.as_deref().unwrap_or_default(), &noise, at, how);
-        let host = Garbled { answers, question: Some(question), answer };
-        let (session, report) = look(&host, target);
+        let answer = garble_answer(answer.as_deref().unwrap_or_default(), &noise, at, how);
+        let host = GarbledHost { answers, question: Some(question), answer };
+        let (session, report) = collect_and_report(&host, target);
         for FactRow { subject, fact, reading } in session.facts.rows() {
             let shown = match reading {
                 Reading::Known { value, source } => format!("{value} {source}"),
                 Reading::Unknown { detail, .. } => detail.clone(),
             };
-            prop_assert!(safe(&shown) && safe(subject.name()), "{name}, {question:?}: {fact} of {subject}: {shown:?}");
+            prop_assert!(is_display_safe(&shown) && is_display_safe(subject.name()), "{name}, {question:?}: {fact} of {subject}: {shown:?}");
         }
-        prop_assert!(safe(&text::render(&report)) && safe(&json::render(&report)), "{name}, {question:?}");
+        prop_assert!(is_display_safe(&text::render(&report)) && is_display_safe(&json::render(&report)), "{name}, {question:?}");
     }
 }

@@ -1,11 +1,11 @@
-//! Healthy machines are decided: of the recorded hosts with a durable verdict and nothing to warn
-//! of, nine of ten leave no critical rule undecided, and their first screen does not speak of it.
+//! Healthy hosts are decided. Of the durable recorded hosts without warnings, nine of ten leave no
+//! critical rule undecided, and their first screen mentions no undecided rule.
 
 use walwise_judge::durability::VerdictKind;
 use walwise_judge::rules::{Level, Outcome};
 use walwise_report::exit::{FailCondition, exit_code};
 
-use super::garbled::{Garbled, HOSTS, look};
+use super::garbled::{GarbledHost, HOSTS, collect_and_report};
 use crate::support::deadline::CommandInTime as _;
 use crate::support::{stdout, walwise};
 
@@ -17,7 +17,7 @@ fn nine_of_ten_healthy_hosts_leave_nothing_undecided() {
     };
     let (mut healthy, mut open) = (0, Vec::new());
     for (name, target, answers) in HOSTS.iter() {
-        let (_, mut report) = look(&Garbled::plain(answers), target);
+        let (_, mut report) = collect_and_report(&GarbledHost::unchanged(answers), target);
         let warns = |outcome: &Outcome, level: Level| {
             *outcome == Outcome::Applies && level >= Level::Warning
         };

@@ -1,6 +1,5 @@
-//! Reports of recorded machines as baselines: identical in memory and through JSON, without a
-//! difference to themselves, and with exactly the changes made to a recording. Damaged documents
-//! cause no failure.
+//! Reports of recorded hosts as baselines: identical in memory and through JSON, no difference to
+//! themselves, and exactly the differences made in a recording. Damaged documents cause no panic.
 
 use std::collections::BTreeSet;
 use std::fs;
@@ -12,15 +11,14 @@ use walwise::session::Session;
 use walwise_collect::Request;
 use walwise_judge::rules::RuleSet;
 use walwise_model::text::is_display_unsafe;
-use walwise_report::difference::{Class, ReportSnapshot, difference};
+use walwise_report::difference::{FindingChangeKind, ReportSnapshot, difference};
 use walwise_report::{Report, json, text};
 use walwise_sys::host::RecordedHost;
 
-use super::{host, names, table::target_of};
+use super::{host, recorded_host_names, table::recorded_target};
 use crate::support::deadline::CommandInTime as _;
 use crate::support::{stderr, stdout, walwise};
 
-/// The report of a recording.
 fn report(recording: &[u8], target: Option<&str>) -> Report {
     let host = RecordedHost::parse(recording).unwrap();
     let request = Request {
@@ -34,9 +32,9 @@ fn report(recording: &[u8], target: Option<&str>) -> Report {
 
 #[test]
 fn recorded_hosts_are_kept_alike_in_memory_and_through_json() {
-    for name in names() {
+    for name in recorded_host_names() {
         let recording = fs::read(host(&name)).unwrap();
-        for target in [None, Some(target_of(&name))] {
+        for target in [None, Some(recorded_target(&name))] {
             let report = report(&recording, target);
             let kept = ReportSnapshot::from_report(&report);
             let back = ReportSnapshot::parse(json::render(&report).as_bytes()).unwrap();
@@ -51,8 +49,8 @@ fn recorded_hosts_are_kept_alike_in_memory_and_through_json() {
     }
 }
 
-/// An upgrade of the kernel, with a mount option that the new one refuses: that is named, and what
-/// did not change is not.
+/// A kernel upgrade and a mount option that the new kernel refuses: the difference names the
+/// refusal and no unchanged fact.
 #[test]
 fn an_upgrade_is_told_by_what_it_made_worse() {
     let after = fs::read_to_string(host("el8-xfs-nobarrier")).unwrap();
@@ -69,7 +67,7 @@ fn an_upgrade_is_told_by_what_it_made_worse() {
     let lasting: BTreeSet<&str> = found
         .facts
         .iter()
-        .filter(|change| change.nature == walwise_model::facts::Nature::Lasting)
+        .filter(|change| change.nature == walwise_model::facts::FactStability::Lasting)
         .map(|change| change.fact)
         .collect();
     assert_eq!(
@@ -82,7 +80,7 @@ fn an_upgrade_is_told_by_what_it_made_worse() {
         .findings
         .iter()
         .find(|f| f.rule == "boot.refused-option" && f.subject.name() == "/data");
-    assert_eq!(refused.unwrap().class, Class::New);
+    assert_eq!(refused.unwrap().class, FindingChangeKind::New);
     assert!(
         found.gone.is_empty() && found.appeared.is_empty() && found.renamed.is_empty(),
         "{found:?}"
@@ -95,10 +93,10 @@ fn an_upgrade_is_told_by_what_it_made_worse() {
         .findings
         .iter()
         .find(|f| f.rule == "boot.refused-option" && f.subject.name() == "/data");
-    assert_eq!(fixed.unwrap().class, Class::Fixed);
+    assert_eq!(fixed.unwrap().class, FindingChangeKind::Fixed);
 }
 
-/// The printed difference; the baseline changes nothing else in the report.
+/// `--baseline` adds the difference to the report and changes nothing else.
 #[test]
 fn a_baseline_is_shown_and_changes_nothing_else() {
     let dir = tempfile::tempdir().unwrap();
@@ -178,8 +176,8 @@ fn a_baseline_is_shown_and_changes_nothing_else() {
     }
 }
 
-/// Junk that a stranger puts in the place of a value.
-fn junk() -> impl Strategy<Value = Value> {
+/// Arbitrary JSON to put in place of a value.
+fn arbitrary_json() -> impl Strategy<Value = Value> {
     let texts = [
         "",
         "\u{1b}[31m",
@@ -203,8 +201,8 @@ fn junk() -> impl Strategy<Value = Value> {
     ]
 }
 
-/// Puts junk at a place below a value, `way` deep.
-fn plant(json: &mut Value, way: &[prop::sample::Index], junk: &Value) {
+/// Replaces a value inside the document; each index of `way` selects one level.
+fn replace_value_at(json: &mut Value, way: &[prop::sample::Index], junk: &Value) {
     let Some((first, rest)) = way.split_first() else {
         *json = junk.clone();
         return;
@@ -212,7 +210,7 @@ fn plant(json: &mut Value, way: &[prop::sample::Index], junk: &Value) {
     match json {
         Value::Array(items) if !items.is_empty() => {
             let at = first.index(items.len());
-            plant(&mut items[at], rest, junk);
+            replace_value_at(&mut items[at], rest, junk);
         }
         Value::Object(members) if !members.is_empty() => {
             let key = members
@@ -220,13 +218,13 @@ fn plant(json: &mut Value, way: &[prop::sample::Index], junk: &Value) {
                 .nth(first.index(members.len()))
                 .unwrap()
                 .clone();
-            plant(members.get_mut(&key).unwrap(), rest, junk);
+            replace_value_at(members.get_mut(&key).unwrap(), rest, junk);
         }
         other => *other = junk.clone(),
     }
 }
 
-/// A small report and its document.
+/// A small report, and its JSON document.
 static SAMPLE: LazyLock<(Report, Value)> = LazyLock::new(|| {
     let report = report(&fs::read(host("ext4-nobarrier")).unwrap(), Some("/data"));
     let document = serde_json::from_str(&json::render(&report)).unwrap();
@@ -238,13 +236,13 @@ proptest! {
 
     #[test]
     fn a_damaged_baseline_fails_nothing_and_stays_safe_to_show(
-        damages in prop::collection::vec((prop::collection::vec(any::<prop::sample::Index>(), 1..6), junk()), 1..12),
+        damages in prop::collection::vec((prop::collection::vec(any::<prop::sample::Index>(), 1..6), arbitrary_json()), 1..12),
         cut in prop::option::of(any::<prop::sample::Index>()),
     ) {
         let (report, document) = &*SAMPLE;
         let mut document = document.clone();
         for (way, junk) in &damages {
-            plant(&mut document, way, junk);
+            replace_value_at(&mut document, way, junk);
         }
         let mut bytes = serde_json::to_vec(&document).unwrap();
         if let Some(cut) = cut {

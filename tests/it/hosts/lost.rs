@@ -1,9 +1,9 @@
-//! Evidence that gets lost improves nothing: every line of every recorded host deleted, and every
-//! answer damaged.
+//! Lost evidence never improves a result: deletes every line of every recorded host, and damages
+//! every answer.
 //!
-//! A damaged capture is judged as `check TARGET --host FILE --fail-on-undecided --no-probe` judges
-//! it. `tests/lost` tries all damages and prints their table; a minute of them, drawn by a seed,
-//! belongs to the ordinary tests.
+//! A damaged capture is judged like `check TARGET --host FILE --fail-on-undecided --no-probe`.
+//! `tests/lost` tries every damage and prints a table; the ordinary tests try damages for a minute,
+//! drawn by a seed.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::fmt::Write as _;
@@ -13,41 +13,36 @@ use std::sync::{LazyLock, Mutex};
 use std::time::{Duration, Instant};
 
 use walwise::session::Session;
-use walwise_collect::{Request, run_all};
+use walwise_collect::{Request, run_all_collectors};
 use walwise_judge::durability::VerdictKind;
 use walwise_judge::rules::{Level, Outcome, Risk, RuleSet};
 use walwise_model::facts::{FactSet, Subject};
 use walwise_report::Report;
 use walwise_report::exit::{FailCondition, exit_code};
 use walwise_sys::host::archive::{self, Answers};
-use walwise_sys::host::{Dialect, Question, RecordedHost};
+use walwise_sys::host::{ConfigDialect, Question, RecordedHost};
 
 use super::garbled::HOSTS;
 
-/// What happens to a capture.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 enum Damage {
-    /// A line is not there.
     Line,
-    /// An answer is not there.
     Answer,
-    /// An answer holds no byte.
     Empty,
-    /// An answer ends in its middle.
     Half,
-    /// One byte of an answer is none that is printed.
+    /// Makes one byte of an answer non-printable.
     Byte,
-    /// One letter of an answer is another.
+    /// Replaces one letter of an answer.
     Letter,
-    /// The second half of an answer is zeros.
+    /// Zeros the second half of an answer.
     Zeros,
-    /// An answer is noise.
+    /// Replaces an answer with noise.
     Noise,
-    /// An answer is refused.
+    /// Replaces an answer with a refusal.
     Denied,
-    /// An answer does not come.
+    /// Replaces an answer with a timeout.
     Late,
-    /// The capture ends after an answer.
+    /// Truncates the capture after an answer.
     Tail,
 }
 
@@ -64,35 +59,32 @@ const OF_ANSWERS: [Damage; 10] = [
     Damage::Tail,
 ];
 
-/// What got better.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 enum Gain {
-    /// The verdict is durable.
+    /// The verdict became durable.
     Durable,
-    /// The exit code is 0.
     Exit,
-    /// Advice removes flushes.
+    /// New advice removes flushes.
     Advice,
 }
 
-/// What may be missing because the machine really is another one: a closed list, of at most ten.
+/// Differences that a capture cannot reveal, because a real host without the lost item looks the
+/// same: a closed list of at most ten.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
-enum Difference {
-    /// A line of fstab that is not there mounts nothing at the next boot. What is mounted now is in
-    /// the mount table.
+enum UndetectableLoss {
+    /// A missing fstab line mounts nothing at the next boot; current mounts are in the mount table.
     FstabLine,
-    /// A unit that is not there mounts and starts nothing.
+    /// A missing unit mounts and starts nothing.
     Unit,
-    /// A server that does not run is judged by nobody, and the verdict then holds for any database
-    /// that flushes.
+    /// No server is running, so the verdict applies to any database that flushes.
     Server,
-    /// An option of a server that is not set has its default.
+    /// A server option that is not set has its default.
     ServerOption,
-    /// A parameter of the kernel that is not set has its default.
+    /// A kernel parameter that is not set has its default.
     KernelParameter,
 }
 
-impl Difference {
+impl UndetectableLoss {
     const ALL: [Self; 5] = [
         Self::FstabLine,
         Self::Unit,
@@ -101,15 +93,19 @@ impl Difference {
         Self::KernelParameter,
     ];
 
-    /// The kind that a question is about.
+    /// The kind of difference that losing this question's answer makes.
     fn of(question: &Question) -> Option<Self> {
         match question {
             Question::AsUser(_, inner) => Self::of(inner),
             Question::Config(_, dialect) => Some(match dialect {
-                Dialect::Fstab => Self::FstabLine,
-                Dialect::MountUnit | Dialect::Service | Dialect::Crypttab => Self::Unit,
-                Dialect::Postgres | Dialect::Mysql | Dialect::MysqlPersisted => Self::ServerOption,
-                Dialect::KernelCommandLine => Self::KernelParameter,
+                ConfigDialect::Fstab => Self::FstabLine,
+                ConfigDialect::MountUnit | ConfigDialect::Service | ConfigDialect::Crypttab => {
+                    Self::Unit
+                }
+                ConfigDialect::Postgres | ConfigDialect::Mysql | ConfigDialect::MysqlPersisted => {
+                    Self::ServerOption
+                }
+                ConfigDialect::KernelCommandLine => Self::KernelParameter,
             }),
             Question::List(path) | Question::Link(path)
                 if path.to_string_lossy().contains("/systemd/system") =>
@@ -134,7 +130,8 @@ impl Difference {
         }
     }
 
-    /// Whether it explains what got better: only a server and its options decide about commits.
+    /// True if the difference explains the gain: only servers and their options affect the verdict
+    /// on commits.
     fn explains(self, gain: Gain) -> bool {
         match (self, gain) {
             (_, Gain::Advice)
@@ -146,10 +143,10 @@ impl Difference {
 }
 
 /// Splitmix64: the same numbers for the same seed.
-struct Draw(u64);
+struct SplitMix64(u64);
 
-impl Draw {
-    fn below(&mut self, bound: usize) -> usize {
+impl SplitMix64 {
+    fn next_below(&mut self, bound: usize) -> usize {
         self.0 = self.0.wrapping_add(0x9e37_79b9_7f4a_7c15);
         let mut mixed = self.0;
         mixed = (mixed ^ (mixed >> 30)).wrapping_mul(0xbf58_476d_1ce4_e5b9);
@@ -158,13 +155,12 @@ impl Draw {
     }
 }
 
-/// An answer of a capture: its question and its lines.
+/// An answer of a capture, with its question and lines.
 struct Entry {
     question: Question,
     lines: Range<usize>,
 }
 
-/// A recorded host as the text of its capture.
 struct Capture {
     name: &'static str,
     target: &'static str,
@@ -173,15 +169,14 @@ struct Capture {
     plain: Judged,
 }
 
-/// What is compared.
+/// The compared results of a capture.
 #[derive(Clone, Debug)]
 struct Judged {
     read: FactSet,
-    /// `None` where there is no target.
+    /// `None` without a target.
     standing: Option<VerdictKind>,
-    /// `None` where there is nothing to check.
+    /// Exit code; `None` without anything to check.
     code: Option<u8>,
-    /// Advice that can lose data.
     advice: BTreeSet<String>,
 }
 
@@ -193,7 +188,7 @@ impl Judged {
         })
     }
 
-    /// What is better afterwards.
+    /// Gains of the damaged capture over the original.
     fn gains(&self, after: &Self) -> Vec<Gain> {
         let durable = (after.is_durable() && !self.is_durable()).then_some(Gain::Durable);
         let exit = (after.code == Some(0) && self.code != Some(0)).then_some(Gain::Exit);
@@ -202,8 +197,9 @@ impl Judged {
     }
 }
 
-/// The report of a capture, and what was read; nothing where the facts read are those of `plain`.
-fn judged(text: &str, target: &str, plain: Option<&FactSet>) -> Option<Judged> {
+/// Judges a capture like `check`; returns `None` if the facts equal `plain`, because the result is
+/// then the same.
+fn judge_capture(text: &str, target: &str, plain: Option<&FactSet>) -> Option<Judged> {
     let Ok(host) = RecordedHost::parse(text.as_bytes()) else {
         return Some(Judged {
             read: FactSet::default(),
@@ -216,7 +212,7 @@ fn judged(text: &str, target: &str, plain: Option<&FactSet>) -> Option<Judged> {
         target: Some(target.into()),
         ..Request::default()
     };
-    let read = run_all(&host, &request, &mut |_, _| {});
+    let read = run_all_collectors(&host, &request, &mut |_, _| {});
     if plain == Some(&read) {
         return None;
     }
@@ -239,13 +235,13 @@ fn judged(text: &str, target: &str, plain: Option<&FactSet>) -> Option<Judged> {
     Some(Judged {
         standing,
         code,
-        advice: flushless(&report),
+        advice: advice_losing_data(&report),
         read: session.facts,
     })
 }
 
-/// The advice of a report that can lose data, with what it is about.
-fn flushless(report: &Report) -> BTreeSet<String> {
+/// Advice of a report that can lose data, with its subject.
+fn advice_losing_data(report: &Report) -> BTreeSet<String> {
     let applies = report
         .findings
         .iter()
@@ -263,11 +259,11 @@ fn flushless(report: &Report) -> BTreeSet<String> {
 static CAPTURES: LazyLock<Vec<Capture>> = LazyLock::new(|| {
     HOSTS
         .iter()
-        .map(|(name, target, _)| capture(name, target))
+        .map(|(name, target, _)| load_capture(name, target))
         .collect()
 });
 
-fn capture(name: &'static str, target: &'static str) -> Capture {
+fn load_capture(name: &'static str, target: &'static str) -> Capture {
     let text = std::fs::read_to_string(super::host(name)).unwrap();
     let lines: Vec<String> = text
         .lines()
@@ -288,7 +284,7 @@ fn capture(name: &'static str, target: &'static str) -> Capture {
         })
     };
     let entries = starts.iter().zip(ends).filter_map(entry).collect();
-    let plain = judged(&text, target, None).unwrap();
+    let plain = judge_capture(&text, target, None).unwrap();
     Capture {
         name,
         target,
@@ -298,18 +294,18 @@ fn capture(name: &'static str, target: &'static str) -> Capture {
     }
 }
 
-/// One damage of one capture: for a line its number, for an answer that of its entry.
+/// One damage to one capture; the place is a line number or the index of an entry.
 #[derive(Clone, Copy, Debug)]
-struct Trial {
+struct DamageCase {
     capture: usize,
     damage: Damage,
     at: usize,
 }
 
-fn trials() -> Vec<Trial> {
+fn all_damage_cases() -> Vec<DamageCase> {
     let mut all = Vec::new();
     for (number, capture) in CAPTURES.iter().enumerate() {
-        let trial = |damage, at| Trial {
+        let trial = |damage, at| DamageCase {
             capture: number,
             damage,
             at,
@@ -322,9 +318,9 @@ fn trials() -> Vec<Trial> {
     all
 }
 
-impl Trial {
-    /// The capture with its damage; nothing where the answer has nothing that could be damaged.
-    fn text(&self, draw: &mut Draw) -> Option<String> {
+impl DamageCase {
+    /// The damaged capture; `None` if the answer is too short to damage.
+    fn damaged_text(&self, draw: &mut SplitMix64) -> Option<String> {
         let Capture { lines, entries, .. } = &CAPTURES[self.capture];
         let joined = |parts: &[&[String]]| parts.concat().join("\n") + "\n";
         if self.damage == Damage::Line {
@@ -356,14 +352,14 @@ impl Trial {
         let (answers, _) =
             archive::parse(joined(&[header, &lines[*start..*end]]).as_bytes()).unwrap();
         let bytes = answers.into_values().next()?.ok()?;
-        let changed = changed(bytes, self.damage, draw)?;
-        let entry = archive::write(&Answers::from([(question.clone(), Ok(changed))]), "");
+        let changed = damage_bytes(bytes, self.damage, draw)?;
+        let entry = archive::render(&Answers::from([(question.clone(), Ok(changed))]), "");
         let entry: Vec<String> = entry.lines().skip(1).map(str::to_owned).collect();
         Some(joined(&[&lines[..*start], &entry, &lines[*end..]]))
     }
 
-    /// Where the damage is, in words.
-    fn place(&self) -> String {
+    /// The damaged place, for the test's output.
+    fn describe_place(&self) -> String {
         let Capture {
             name,
             lines,
@@ -381,7 +377,6 @@ impl Trial {
         format!("{name}: {:?}: {question} {line}", self.damage)
     }
 
-    /// The entry that is damaged.
     fn question(&self) -> Option<&'static Entry> {
         let entries = &CAPTURES[self.capture].entries;
         match self.damage {
@@ -390,10 +385,10 @@ impl Trial {
         }
     }
 
-    /// The difference that explains what got better: of the lost line or answer, or for a tail of
-    /// one of the answers that explain it together.
-    fn difference(&self, gains: &[Gain]) -> Option<Difference> {
-        let explains = |kind: &Difference| gains.iter().all(|gain| kind.explains(*gain));
+    /// The undetectable loss that explains all gains. In a truncated capture, the undetectable
+    /// losses in the missing part must explain the gains together.
+    fn difference(&self, gains: &[Gain]) -> Option<UndetectableLoss> {
+        let explains = |kind: &UndetectableLoss| gains.iter().all(|gain| kind.explains(*gain));
         let Capture {
             target,
             lines,
@@ -403,13 +398,13 @@ impl Trial {
         } = &CAPTURES[self.capture];
         match self.damage {
             Damage::Line | Damage::Answer | Damage::Empty | Damage::Half => {
-                Difference::of(&self.question()?.question).filter(explains)
+                UndetectableLoss::of(&self.question()?.question).filter(explains)
             }
             Damage::Tail => {
                 let tail = entries[self.at..].iter().skip(1);
-                let lost: Vec<(Difference, Range<usize>)> = tail
+                let lost: Vec<(UndetectableLoss, Range<usize>)> = tail
                     .filter_map(|entry| {
-                        Some((Difference::of(&entry.question)?, entry.lines.clone()))
+                        Some((UndetectableLoss::of(&entry.question)?, entry.lines.clone()))
                     })
                     .collect();
                 let is_left = |at: &usize| !lost.iter().any(|(_, range)| range.contains(at));
@@ -417,7 +412,7 @@ impl Trial {
                     .filter(is_left)
                     .flat_map(|at| [lines[at].as_str(), "\n"])
                     .collect();
-                let after = judged(&text, target, Some(&plain.read))?;
+                let after = judge_capture(&text, target, Some(&plain.read))?;
                 let kinds = lost.iter().map(|(kind, _)| *kind).filter(explains);
                 let explained = plain.gains(&after);
                 kinds
@@ -433,22 +428,22 @@ impl Trial {
         }
     }
 
-    /// What got better.
     fn gains(&self, seed: u64) -> Vec<Gain> {
-        let mut draw =
-            Draw(seed ^ (self.capture as u64) << 40 ^ (self.at as u64) << 8 ^ self.damage as u64);
+        let mut draw = SplitMix64(
+            seed ^ (self.capture as u64) << 40 ^ (self.at as u64) << 8 ^ self.damage as u64,
+        );
         let Capture { target, plain, .. } = &CAPTURES[self.capture];
-        let Some(text) = self.text(&mut draw) else {
+        let Some(text) = self.damaged_text(&mut draw) else {
             return Vec::new();
         };
-        let Some(after) = judged(&text, target, Some(&plain.read)) else {
+        let Some(after) = judge_capture(&text, target, Some(&plain.read)) else {
             return Vec::new();
         };
         plain.gains(&after)
     }
 }
 
-fn changed(mut bytes: Vec<u8>, damage: Damage, draw: &mut Draw) -> Option<Vec<u8>> {
+fn damage_bytes(mut bytes: Vec<u8>, damage: Damage, draw: &mut SplitMix64) -> Option<Vec<u8>> {
     let middle = bytes.len() / 2;
     match damage {
         Damage::Line | Damage::Answer | Damage::Tail | Damage::Denied | Damage::Late => {
@@ -457,37 +452,37 @@ fn changed(mut bytes: Vec<u8>, damage: Damage, draw: &mut Draw) -> Option<Vec<u8
         Damage::Empty => bytes.clear(),
         Damage::Half => bytes.truncate(middle),
         Damage::Byte => {
-            let at = draw.below(bytes.len());
-            *bytes.get_mut(at)? = [0, 1, 0x7f, 0xff][draw.below(4)];
+            let at = draw.next_below(bytes.len());
+            *bytes.get_mut(at)? = [0, 1, 0x7f, 0xff][draw.next_below(4)];
         }
         Damage::Letter => {
             let letters: Vec<usize> = (0..bytes.len())
                 .filter(|at| bytes[*at].is_ascii_alphabetic())
                 .collect();
-            let at = *letters.get(draw.below(letters.len()))?;
+            let at = *letters.get(draw.next_below(letters.len()))?;
             bytes[at] = if bytes[at] == b'~' { b'#' } else { b'~' };
         }
         Damage::Zeros => bytes[middle..].fill(0),
         Damage::Noise => bytes
             .iter_mut()
-            .for_each(|byte| *byte = u8::try_from(draw.below(256)).unwrap()),
+            .for_each(|byte| *byte = u8::try_from(draw.next_below(256)).unwrap()),
     }
     Some(bytes)
 }
 
-/// What ran: how many damages of each kind, what got better for no reason, and how often a
-/// difference was the reason.
+/// Results: the number of damages of each kind, unexplained gains, and how often each difference
+/// explained a gain.
 #[derive(Default)]
-struct Ran {
+struct RunSummary {
     tried: BTreeMap<Damage, usize>,
-    better: BTreeMap<usize, (Trial, Vec<Gain>)>,
-    explained: BTreeMap<Difference, usize>,
+    better: BTreeMap<usize, (DamageCase, Vec<Gain>)>,
+    explained: BTreeMap<UndetectableLoss, usize>,
 }
 
-/// Tries damages on all processors, in order, until the deadline.
-fn run(trials: &[Trial], seed: u64, deadline: Instant) -> Ran {
+/// Tries damages in order on all CPUs until the deadline.
+fn run(trials: &[DamageCase], seed: u64, deadline: Instant) -> RunSummary {
     let next = AtomicUsize::new(0);
-    let ran = Mutex::new(Ran::default());
+    let ran = Mutex::new(RunSummary::default());
     let work = || {
         while Instant::now() < deadline {
             let at = next.fetch_add(1, Ordering::Relaxed);
@@ -512,17 +507,16 @@ fn run(trials: &[Trial], seed: u64, deadline: Instant) -> Ran {
     ran.into_inner().unwrap()
 }
 
-/// All damages in an order that the seed draws.
-fn drawn(seed: u64) -> Vec<Trial> {
-    let (mut trials, mut draw) = (trials(), Draw(seed));
+fn shuffled_cases(seed: u64) -> Vec<DamageCase> {
+    let (mut trials, mut draw) = (all_damage_cases(), SplitMix64(seed));
     for at in (1..trials.len()).rev() {
-        trials.swap(at, draw.below(at + 1));
+        trials.swap(at, draw.next_below(at + 1));
     }
     trials
 }
 
-impl Ran {
-    /// The table, and what got better for no reason, a line each.
+impl RunSummary {
+    /// The table, and one line for each unexplained gain.
     fn table(&self, seed: u64) -> String {
         let tried: usize = self.tried.values().sum();
         let mut table = format!("{} hosts, {tried} damages, seed {seed}\n", CAPTURES.len());
@@ -547,19 +541,19 @@ impl Ran {
                 .count();
             writeln!(table, "{gain:?}: {count}").unwrap();
         }
-        for difference in Difference::ALL {
+        for difference in UndetectableLoss::ALL {
             let count = self.explained.get(&difference).copied().unwrap_or_default();
             writeln!(table, "another machine, {difference:?}: {count}").unwrap();
         }
         for (trial, gains) in self.better.values() {
-            writeln!(table, "{gains:?} {}", trial.place()).unwrap();
+            writeln!(table, "{gains:?} {}", trial.describe_place()).unwrap();
         }
         table
     }
 }
 
-/// Recorded hosts, the beginning of a line that is deleted, and the exit code afterwards: evidence
-/// that could only lower the verdict was in it.
+/// A recorded host, the prefix of a line to delete, and the exit code without the line. Each line
+/// held evidence that could only lower the verdict.
 const DELETED: &[(&str, &str, Option<u8>)] = &[
     ("lab-cloud-ephemeral", "|EphemeralDisk", Some(5)),
     ("lab-cloud-ephemeral", "|Google  ", Some(5)),
@@ -589,7 +583,7 @@ fn a_deleted_line_leaves_the_verdict_unproven() {
             .filter(|text| !is_it(text))
             .map(String::as_str)
             .collect();
-        let after = judged(&(left.join("\n") + "\n"), capture.target, None).unwrap();
+        let after = judge_capture(&(left.join("\n") + "\n"), capture.target, None).unwrap();
         assert_eq!(
             after.standing,
             Some(VerdictKind::Unproven),
@@ -603,8 +597,7 @@ fn a_deleted_line_leaves_the_verdict_unproven() {
     }
 }
 
-/// A number that whoever runs the tests gives.
-fn given(variable: &str) -> Option<u64> {
+fn number_from_env(variable: &str) -> Option<u64> {
     std::env::var(variable)
         .ok()
         .map(|number| number.parse().unwrap())
@@ -614,9 +607,9 @@ fn given(variable: &str) -> Option<u64> {
 #[ignore = "needs a minute, or what tests/lost gives it"]
 #[expect(clippy::print_stdout, reason = "the table is for people")]
 fn lost_evidence_improves_nothing() {
-    let seed = given("LOST_SEED").unwrap_or(1);
-    let trials = drawn(seed);
-    let seconds = Duration::from_secs(given("LOST_SECONDS").unwrap_or(60));
+    let seed = number_from_env("LOST_SEED").unwrap_or(1);
+    let trials = shuffled_cases(seed);
+    let seconds = Duration::from_secs(number_from_env("LOST_SECONDS").unwrap_or(60));
     let ran = run(&trials, seed, Instant::now() + seconds);
     println!("{}of {} damages", ran.table(seed), trials.len());
     assert!(ran.better.is_empty(), "{}", ran.table(seed));

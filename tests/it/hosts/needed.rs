@@ -1,5 +1,5 @@
-//! An unknown fact is listed with the target that needs it: on every recorded machine, and where
-//! two servers share a disk.
+//! An unknown fact is listed only for targets that need it: on every recorded host, and for two
+//! servers on one disk.
 
 use std::collections::BTreeSet;
 
@@ -8,17 +8,16 @@ use walwise_collect::Request;
 use walwise_judge::rules::{Outcome, RuleSet};
 use walwise_model::facts::catalog::{cluster, device, mount, mysql, postgres, target};
 use walwise_model::facts::{
-    Area, FactSet, Reading, Remedy, Scope, ServerKind, Source, Subject, UnknownReason,
+    FactSet, Reading, Remedy, Scope, ServerArea, ServerKind, Source, Subject, UnknownReason,
 };
 use walwise_report::missing_facts::{TargetScope, target_missing_facts};
 use walwise_report::{Report, TargetSummary, markdown, text};
 use walwise_sys::host::RecordedHost;
 
-use super::{host, names, table::target_of};
+use super::{host, recorded_host_names, table::recorded_target};
 
-/// Everything that a report lists as unknown for a target: by the report's own list, by its verdict
-/// and by its rules.
-fn listed(report: &Report, target: &TargetSummary) -> BTreeSet<(Subject, String)> {
+/// Facts listed as unknown for a target by the report's list, the verdict and the rules.
+fn listed_unknown_facts(report: &Report, target: &TargetSummary) -> BTreeSet<(Subject, String)> {
     let concerned: BTreeSet<&Subject> = target.subjects.iter().collect();
     let about = || {
         report
@@ -44,25 +43,24 @@ fn listed(report: &Report, target: &TargetSummary) -> BTreeSet<(Subject, String)
         .collect()
 }
 
-/// No fact of another target, server, device or mount is among them, and none of another kind of
-/// server.
-fn stands_with_its_target(report: &Report, what: &str) {
+/// Checks that the listed facts belong to the target's own stack and kind of server.
+fn assert_listed_with_target(report: &Report, what: &str) {
     for target in &report.targets {
         let way = TargetScope::new(&report.facts, target);
-        let foreign = |kind: Area| {
+        let foreign = |kind: ServerArea| {
             target
                 .cluster
                 .as_ref()
-                .is_some_and(|of| report.facts.lacks_area(of, kind))
+                .is_some_and(|of| report.facts.is_of_other_area(of, kind))
         };
-        for (subject, fact) in listed(report, target) {
+        for (subject, fact) in listed_unknown_facts(report, target) {
             assert!(
                 way.contains(&subject),
                 "{what}: {fact} of {subject} under {}",
                 target.title
             );
-            let of_another = fact.starts_with("mysql.") && foreign(Area::Mysql)
-                || fact.starts_with("pg.") && foreign(Area::Pg);
+            let of_another = fact.starts_with("mysql.") && foreign(ServerArea::Mysql)
+                || fact.starts_with("pg.") && foreign(ServerArea::Pg);
             assert!(!of_another, "{what}: {fact} under {}", target.title);
         }
     }
@@ -71,25 +69,24 @@ fn stands_with_its_target(report: &Report, what: &str) {
 #[test]
 fn what_is_unknown_stands_with_the_target_that_needs_it() {
     let rules = RuleSet::builtin();
-    for name in names() {
+    for name in recorded_host_names() {
         let recording = RecordedHost::parse(&std::fs::read(host(&name)).unwrap()).unwrap();
-        for target in [None, Some(target_of(&name))] {
+        for target in [None, Some(recorded_target(&name))] {
             let request = Request {
                 target: target.map(Into::into),
                 ..Request::default()
             };
             let report =
                 Session::collect(&recording, &request, rules.clone(), &mut |_, _| {}).report();
-            stands_with_its_target(&report, &name);
+            assert_listed_with_target(&report, &name);
         }
     }
 }
 
 const RESTART: &str = "restart the server on /srv/my, then check again";
 
-/// PostgreSQL and MySQL on file systems of their own on one disk, of which nobody could say what
-/// its cache does.
-fn two_servers() -> FactSet {
+/// PostgreSQL and MySQL on separate file systems of one disk, whose cache state is unknown.
+fn facts_of_two_servers() -> FactSet {
     let mut facts = FactSet::default();
     let read = || Source::file("read");
     let disk = Subject::device("sda");
@@ -98,8 +95,8 @@ fn two_servers() -> FactSet {
         Reading::unknown(UnknownReason::Denied, "reading sda").with_remedy(Remedy::RunAsRoot);
     facts.insert(&disk, &device::WRITE_CACHE, hidden);
     for (path, role, area) in [
-        ("/srv/pg", target::Role::Wal, Area::Pg),
-        ("/srv/my", target::Role::Redo, Area::Mysql),
+        ("/srv/pg", target::DirectoryRole::Wal, ServerArea::Pg),
+        ("/srv/my", target::DirectoryRole::Redo, ServerArea::Mysql),
     ] {
         let (place, fs, server) = (
             Subject::target(path),
@@ -111,7 +108,7 @@ fn two_servers() -> FactSet {
         facts.insert_known(
             &place,
             &target::ROLES,
-            vec![target::Role::Data, role],
+            vec![target::DirectoryRole::Data, role],
             read(),
         );
         facts.insert_known(&place, &target::CLUSTERS, vec![path.to_owned()], read());
@@ -146,8 +143,8 @@ fn two_servers() -> FactSet {
     facts
 }
 
-/// The part of a text that is about a target: from its heading to the next.
-fn section<'t>(told: &'t str, heads: &[String], of: &str) -> &'t str {
+/// A target's part of the text, from its heading to the next.
+fn target_section<'t>(told: &'t str, heads: &[String], of: &str) -> &'t str {
     let start = told.find(of).unwrap_or_else(|| panic!("{of} in {told}"));
     let ends = heads
         .iter()
@@ -159,9 +156,9 @@ fn section<'t>(told: &'t str, heads: &[String], of: &str) -> &'t str {
 
 #[test]
 fn of_two_servers_on_one_disk_each_target_lists_its_own_and_both_list_the_disk() {
-    let report = Session::new(two_servers(), RuleSet::builtin(), false).report();
-    stands_with_its_target(&report, "two servers");
-    assert_eq!(report.facts.subjects(Scope::Target).count(), 2);
+    let report = Session::new(facts_of_two_servers(), RuleSet::builtin(), false).report();
+    assert_listed_with_target(&report, "two servers");
+    assert_eq!(report.facts.subjects_of_scope(Scope::Target).count(), 2);
     for told in [text::render(&report), markdown::render(&report)] {
         let lead = if told.starts_with("walwise") {
             "UNPROVEN: "
@@ -173,7 +170,7 @@ fn of_two_servers_on_one_disk_each_target_lists_its_own_and_both_list_the_disk()
             .to_vec();
         let mut rest = told.clone();
         for (head, own, others) in [(&heads[0], "pg.", "mysql."), (&heads[1], "mysql.", "pg.")] {
-            let section = section(&told, &heads, head);
+            let section = target_section(&told, &heads, head);
             let own_list = section
                 .split("Unknown:")
                 .nth(1)

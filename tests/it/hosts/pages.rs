@@ -1,6 +1,5 @@
-//! Pages without a doublewrite buffer, on recorded hosts: the setup that Amazon documents, in which
-//! every link holds, and the same host with one link broken or unknown at a time. A person has
-//! reviewed each row.
+//! Page writes without a doublewrite buffer: a recorded host with Amazon's complete documented
+//! setup, and variants with one link broken or unknown. Every row was reviewed by a person.
 
 use std::fmt::Write as _;
 use std::fs;
@@ -13,62 +12,55 @@ use walwise_report::json;
 use walwise_sys::host::RecordedHost;
 
 use super::host;
-use crate::support::{fact, findings, outcome, verdict};
+use crate::support::{fact, findings, rule_outcome, verdict};
 
-/// The host in which every link holds, and the one whose partition begins elsewhere.
+/// The host with the complete setup, and the host whose partition starts at another offset.
 const WHOLE: &str = "ec2-whole-pages-mariadb1011";
 const TORN: &str = "ec2-torn-by-partition-mariadb1011";
 
 const TARGET: &str = "/data/mysql";
 const SUBJECT: &str = "target /data/mysql";
 
-/// Where both were recorded.
-pub fn target_of(name: &str) -> Option<&'static str> {
+/// The target for which both hosts were recorded.
+pub fn recorded_target(name: &str) -> Option<&'static str> {
     [WHOLE, TORN].contains(&name).then_some(TARGET)
 }
 
-/// What is recorded otherwise, instead of what, and the link that is broken (after `!`) or unknown.
+/// Recorded text, its replacement, and the link that is then broken (after `!`) or unknown.
 type Row = (&'static str, &'static str, &'static str);
 
 #[rustfmt::skip] // a row is a line
 const ROWS: &[Row] = &[
-    // The page.
-    ("|innodb_page_size\t16384", "|innodb_page_size\t32768", "!file system: ext4 has clusters of 16 KiB, no multiple of a page"),
-    // How the server writes it.
+    ("|innodb_page_size\t16384", "|innodb_page_size\t32768", "!file system: ext4 has clusters of 16 KiB, not a multiple of a page"),
     ("|innodb_flush_method\tO_DIRECT", "|innodb_flush_method\tfsync", "!server: InnoDB writes data files through the page cache (innodb_flush_method is fsync)"),
     ("|innodb_flush_method\tO_DIRECT", "|innodb_flush_method\tO_DSYNC", "!server: InnoDB writes data files through the page cache (innodb_flush_method is O_DSYNC)"),
     ("|innodb_flush_method\tO_DIRECT", "|innodb_flush_method\tsinging", "server: mysql.innodb_flush_method"),
-    // The kernel.
     ("|6.1.112-122.189.amzn2023.x86_64", "|4.14.355-275.570.amzn2.x86_64", "!kernel: Linux 4.14.355"),
-    // Clusters, and direct I/O.
     ("bigalloc metadata_csum\n|cluster 16384", "metadata_csum", "!file system: ext4 has no clusters (bigalloc), so a page can lie in several places"),
-    ("|cluster 16384", "|cluster 8192", "!file system: ext4 has clusters of 8 KiB, no multiple of a page"),
-    ("\n|cluster 16384", "", "file system: ext4.cluster_size of /data is not known"),
-    ("superblock ext /dev/dm-0\n", "superblock ext /dev/dm-9\n", "file system: ext4.features of /data is not known"),
+    ("|cluster 16384", "|cluster 8192", "!file system: ext4 has clusters of 8 KiB, not a multiple of a page"),
+    ("\n|cluster 16384", "", "file system: ext4.cluster_size of /data is unknown"),
+    ("superblock ext /dev/dm-0\n", "superblock ext /dev/dm-9\n", "file system: ext4.features of /data is unknown"),
     ("|data=ordered\n|nodiscard", "|data=journal\n|nodiscard", "!file system: data=journal turns direct I/O into buffered I/O"),
     ("flags /data/mysql\n|524288", "flags /data/mysql\n|540672", "!file system: the attribute +j turns direct I/O into buffered I/O"),
-    ("flags /data/mysql\n|524288", "flags /data/mysql\n!denied no", "file system: target.flags of /data/mysql is not known"),
-    ("- ext4 /dev/mapper/vg0-mysql", "- xfs /dev/mapper/vg0-mysql", "!file system: xfs is not ext4 with clusters of a page"),
-    // The logical volume.
+    ("flags /data/mysql\n|524288", "flags /data/mysql\n!denied no", "file system: target.flags of /data/mysql is unknown"),
+    ("- ext4 /dev/mapper/vg0-mysql", "- xfs /dev/mapper/vg0-mysql", "!file system: xfs is not the ext4 with page-sized clusters"),
     ("|vg0-mysql: linear 0 2048", "|vg0-mysql: linear 0 2056", "!logical volume: dm-0 begins at a multiple of 4 KiB only"),
     ("|vg0-mysql: linear 0 2048", "|vg0-mysql: linear 0 2048\n|vg0-mysql: linear 8388608 4097", "!logical volume: dm-0 begins at a multiple of 512 B"),
-    ("|vg0-mysql: linear 0 2048", "|vg0-mysql: linear ", "logical volume: dm.alignment of dm-0 is not known"),
+    ("|vg0-mysql: linear 0 2048", "|vg0-mysql: linear ", "logical volume: dm.alignment of dm-0 is unknown"),
     ("|vg0-mysql: linear 0 2048", "|vg0-mysql: striped ", "layer: dm-0 may split or move a page"),
-    ("run dmsetup table\n|vg0-mysql: linear 0 2048", "run dmsetup table\n!absent not installed", "logical volume: dm.targets of dm-0 is not known"),
-    ("dm-0/queue/max_sectors_kb\n|256", "dm-0/queue/max_sectors_kb\n|8", "!logical volume: dm-0 takes 8 KiB at most in one request"),
+    ("run dmsetup table\n|vg0-mysql: linear 0 2048", "run dmsetup table\n!absent not installed", "logical volume: dm.targets of dm-0 is unknown"),
+    ("dm-0/queue/max_sectors_kb\n|256", "dm-0/queue/max_sectors_kb\n|8", "!logical volume: dm-0 accepts at most 8 KiB in one request"),
     ("|LVM-aaaa", "|CRYPT-LUKS2-aaaa", "layer: dm-0 may split or move a page"),
-    // The partition.
-    ("nvme1n1p1/start\n|2048", "nvme1n1p1/start\n|2056", "!partition: nvme1n1p1 begins at byte 1052672, no multiple of a page"),
-    ("nvme1n1p1/start\n|2048", "nvme1n1p1/start\n!denied no", "partition: device.start of nvme1n1p1 is not known"),
-    // The device.
-    ("nvme1n1/device/model\n|Amazon Elastic Block Store", "nvme1n1/device/model\n|Amazon EC2 NVMe Instance Storage", "device: whether nvme1n1 writes a page whole depends on the type of the instance"),
+    ("nvme1n1p1/start\n|2048", "nvme1n1p1/start\n|2056", "!partition: nvme1n1p1 begins at byte 1052672, not a multiple of a page"),
+    ("nvme1n1p1/start\n|2048", "nvme1n1p1/start\n!denied no", "partition: device.start of nvme1n1p1 is unknown"),
+    ("nvme1n1/device/model\n|Amazon Elastic Block Store", "nvme1n1/device/model\n|Amazon EC2 NVMe Instance Storage", "device: whether nvme1n1 writes a page atomically depends on the instance type"),
     ("nvme1n1/device/model\n|Amazon Elastic Block Store", "nvme1n1/device/model\n|MSFT NVMe Accelerator v1.0", "device: Microsoft documents"),
-    ("nvme1n1/device/model\n|Amazon Elastic Block Store", "nvme1n1/device/model\n|SAMSUNG MZQL23T8HCLS", "device: device.atomic_write_max of nvme1n1 is not known"),
-    ("nvme1n1/queue/max_sectors_kb\n|256", "nvme1n1/queue/max_sectors_kb\n|4", "!device: nvme1n1 takes 4 KiB at most in one request"),
-    ("read /sys/class/block/nvme1n1/queue/max_sectors_kb\n|256", "read /sys/class/block/nvme1n1/queue/max_sectors_kb\n!denied no", "device: device.max_io of nvme1n1 is not known"),
+    ("nvme1n1/device/model\n|Amazon Elastic Block Store", "nvme1n1/device/model\n|SAMSUNG MZQL23T8HCLS", "device: device.atomic_write_max of nvme1n1 is unknown"),
+    ("nvme1n1/queue/max_sectors_kb\n|256", "nvme1n1/queue/max_sectors_kb\n|4", "!device: nvme1n1 accepts at most 4 KiB in one request"),
+    ("read /sys/class/block/nvme1n1/queue/max_sectors_kb\n|256", "read /sys/class/block/nvme1n1/queue/max_sectors_kb\n!denied no", "device: device.max_io of nvme1n1 is unknown"),
 ];
 
-fn recording(name: &str) -> String {
+fn read_recording(name: &str) -> String {
     fs::read_to_string(host(name)).unwrap()
 }
 
@@ -83,8 +75,8 @@ fn report(recording: &str) -> Value {
     serde_json::from_str(&json::render(&session.report())).unwrap()
 }
 
-/// The values that findings offer for it.
-fn offered(report: &Value) -> Vec<String> {
+/// Values of innodb_doublewrite that findings advise.
+fn advised_doublewrite_values(report: &Value) -> Vec<String> {
     let all = findings(report)
         .flat_map(|finding| finding["advice"].as_array().cloned().unwrap_or_default());
     let of_it = all.filter(|advice| advice["setting"] == "mysql.innodb_doublewrite");
@@ -95,26 +87,26 @@ fn offered(report: &Value) -> Vec<String> {
 
 #[test]
 fn where_every_link_holds_it_is_a_warning_and_no_advice() {
-    let report = report(&recording(WHOLE));
+    let report = report(&read_recording(WHOLE));
     assert_eq!(
         fact(&report, SUBJECT, "target.page_writes").unwrap(),
         "documented"
     );
     assert_eq!(
-        outcome(&report, "mysql.torn-write-prevention", SUBJECT),
+        rule_outcome(&report, "mysql.torn-write-prevention", SUBJECT),
         Some("applies")
     );
     assert_eq!(
-        outcome(&report, "mysql.doublewrite-off", SUBJECT),
+        rule_outcome(&report, "mysql.doublewrite-off", SUBJECT),
         Some("does-not-apply")
     );
     assert_eq!(verdict(&report, TARGET.as_ref()), Some("unproven"));
-    assert_eq!(offered(&report), [""; 0]);
+    assert_eq!(advised_doublewrite_values(&report), [""; 0]);
 }
 
 #[test]
 fn each_link_that_is_broken_or_unknown_is_named_and_critical() {
-    let base = recording(WHOLE);
+    let base = read_recording(WHOLE);
     for (from, to, link) in ROWS {
         assert_eq!(base.matches(from).count(), 1, "{from}");
         let report = report(&base.replace(from, to));
@@ -149,25 +141,26 @@ fn each_link_that_is_broken_or_unknown_is_named_and_critical() {
             "{because}"
         );
         assert_eq!(
-            outcome(&report, "mysql.torn-write-prevention", SUBJECT),
+            rule_outcome(&report, "mysql.torn-write-prevention", SUBJECT),
             Some("does-not-apply"),
             "{to}"
         );
         assert_eq!(verdict(&report, TARGET.as_ref()), Some("at-risk"), "{to}");
-        assert_eq!(offered(&report), ["on"], "{to}");
+        assert_eq!(advised_doublewrite_values(&report), ["on"], "{to}");
     }
 }
 
-/// A user without root reads neither superblock nor tables, and so sees no chain.
+/// Without root neither superblock nor device-mapper tables are readable, so no chain can be
+/// confirmed.
 #[test]
 fn without_root_nothing_holds() {
-    let report = report(&recording(WHOLE).replace("|euid=0\n", "|euid=1000\n"));
+    let report = report(&read_recording(WHOLE).replace("|euid=0\n", "|euid=1000\n"));
     assert_ne!(
         fact(&report, SUBJECT, "target.page_writes").and_then(Value::as_str),
         Some("documented")
     );
     assert_ne!(
-        outcome(&report, "mysql.torn-write-prevention", SUBJECT),
+        rule_outcome(&report, "mysql.torn-write-prevention", SUBJECT),
         Some("applies")
     );
 }
@@ -175,7 +168,7 @@ fn without_root_nothing_holds() {
 #[test]
 fn what_is_said_of_pages_that_hold_and_of_pages_that_a_partition_tears() {
     for name in [WHOLE, TORN] {
-        let report = report(&recording(name));
+        let report = report(&read_recording(name));
         let mut text = String::new();
         for link in fact(&report, SUBJECT, "target.page_links")
             .unwrap()

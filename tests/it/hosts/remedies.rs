@@ -1,5 +1,5 @@
-//! Every critical finding comes with a remedy, or with the reason why nothing here mends it: on
-//! every recorded machine, in text and in JSON.
+//! Every critical finding of every recorded host has a remedy or the reason why walwise knows none,
+//! in text and in JSON.
 
 use std::collections::BTreeSet;
 
@@ -9,10 +9,10 @@ use walwise_judge::rules::RuleSet;
 use walwise_report::{json, text};
 use walwise_sys::host::RecordedHost;
 
-use super::{host, names, table::target_of};
+use super::{host, recorded_host_names, table::recorded_target};
 
-/// The words of a text, however its lines are broken.
-fn flat(text: &str) -> String {
+/// Collapses white space, so that line breaks do not matter.
+fn collapse_whitespace(text: &str) -> String {
     text.split_whitespace().collect::<Vec<_>>().join(" ")
 }
 
@@ -20,9 +20,9 @@ fn flat(text: &str) -> String {
 fn whatever_is_critical_has_a_remedy() {
     let rules = RuleSet::builtin();
     let mut seen = BTreeSet::new();
-    for name in names() {
+    for name in recorded_host_names() {
         let recording = RecordedHost::parse(&std::fs::read(host(&name)).unwrap()).unwrap();
-        for target in [None, Some(target_of(&name))] {
+        for target in [None, Some(recorded_target(&name))] {
             let request = Request {
                 target: target.map(Into::into),
                 ..Request::default()
@@ -31,7 +31,7 @@ fn whatever_is_critical_has_a_remedy() {
             session.named_target = target.map(str::to_owned);
             let report = session.report();
             let document: serde_json::Value = serde_json::from_str(&json::render(&report)).unwrap();
-            let told = flat(&text::render(&report));
+            let told = collapse_whitespace(&text::render(&report));
             let beside = |subject: &str| {
                 target.is_some()
                     && subject != "host"
@@ -52,10 +52,10 @@ fn whatever_is_critical_has_a_remedy() {
                     "{name}: {rule}: {says}"
                 );
                 assert!(finding["fix"]["here"].is_boolean());
-                // What lies beside the target that was asked for is only counted.
+                // Findings about other targets are only counted in the report.
                 if !beside(finding["subject"].as_str().unwrap()) {
                     assert!(
-                        told.contains(&flat(&format!("fix {says}"))),
+                        told.contains(&collapse_whitespace(&format!("fix {says}"))),
                         "{name}: {rule}: {says} in {told}"
                     );
                 }

@@ -1,12 +1,11 @@
-//! Recorded machines whose whole answer a person has reviewed: stack, verdict, evidence and missing
-//! facts, one snapshot each. A changed snapshot needs another review against the real behaviour of
-//! the layers.
+//! Recorded hosts whose complete answers a person has reviewed: stack, verdict, evidence and
+//! missing facts, one snapshot each. Review a changed snapshot against the real behaviour of the
+//! layers.
 
 use serde_json::Value;
 
-use super::checked_at;
+use super::check_host_target;
 
-/// File and target.
 pub const HOSTS: [(&str, &str); 25] = [
     ("adaptec-arcconf", "/data"),
     ("bcache-writeback", "/data"),
@@ -38,41 +37,43 @@ pub const HOSTS: [(&str, &str); 25] = [
 #[test]
 fn stack_verdict_and_evidence_of_reviewed_hosts() {
     for (name, target) in HOSTS {
-        let text = view(&checked_at(name, target));
+        let text = render_verdicts(&check_host_target(name, target));
         insta::with_settings!({omit_expression => true, prepend_module_to_snapshot => false, snapshot_path => "snapshots"}, {
             insta::assert_snapshot!(name, text);
         });
     }
 }
 
-/// The report's verdicts as an engineer reads them.
-fn view(report: &Value) -> String {
+fn render_verdicts(report: &Value) -> String {
     let mut lines = Vec::new();
-    for verdict in list(&report["verdicts"]) {
+    for verdict in as_list(&report["verdicts"]) {
         lines.push(format!(
             "{}: {}",
-            text(&verdict["target"]),
-            text(&verdict["standing"]).to_uppercase()
+            as_text(&verdict["target"]),
+            as_text(&verdict["standing"]).to_uppercase()
         ));
-        lines.push(format!("  {}", text(&verdict["sentence"])));
-        let limits = text(&verdict["limits"]);
+        lines.push(format!("  {}", as_text(&verdict["sentence"])));
+        let limits = as_text(&verdict["limits"]);
         lines.extend((!limits.is_empty()).then(|| format!("  {limits}")));
         lines.push("\nstack".to_owned());
-        let stack = list(&report["stacks"])
+        let stack = as_list(&report["stacks"])
             .iter()
             .find(|stack| stack["target"] == verdict["target"])
             .unwrap();
-        lines.extend(list(&stack["layers"]).iter().map(layer));
+        lines.extend(as_list(&stack["layers"]).iter().map(render_layer));
         lines.push("\nevidence, worst first along each path".to_owned());
-        for path in list(&verdict["paths"]) {
-            for evidence in list(&path["evidence"]) {
-                let line = said(evidence);
+        for path in as_list(&verdict["paths"]) {
+            for evidence in as_list(&path["evidence"]) {
+                let line = render_evidence(evidence);
                 if !lines.contains(&line) {
                     lines.push(line);
                 }
             }
         }
-        let missing: Vec<String> = list(&verdict["missing"]).iter().map(need).collect();
+        let missing: Vec<String> = as_list(&verdict["missing"])
+            .iter()
+            .map(render_need)
+            .collect();
         if !missing.is_empty() {
             lines.push("\nmissing".to_owned());
             lines.extend(missing);
@@ -82,29 +83,29 @@ fn view(report: &Value) -> String {
     lines.join("\n")
 }
 
-fn layer(layer: &Value) -> String {
+fn render_layer(layer: &Value) -> String {
     let indent = "  ".repeat(usize::try_from(layer["depth"].as_u64().unwrap()).unwrap());
     let words: Vec<&str> = ["subject", "text", "cache"]
-        .map(|key| text(&layer[key]))
+        .map(|key| as_text(&layer[key]))
         .into_iter()
         .filter(|w| !w.is_empty())
         .collect();
     format!("  {indent}{}", words.join(" | "))
 }
 
-fn said(evidence: &Value) -> String {
-    let source = match text(&evidence["source"]) {
+fn render_evidence(evidence: &Value) -> String {
+    let source = match as_text(&evidence["source"]) {
         "" => String::new(),
         source => format!("  [{source}]"),
     };
-    let (standing, layer) = (text(&evidence["standing"]), text(&evidence["layer"]));
+    let (standing, layer) = (as_text(&evidence["standing"]), as_text(&evidence["layer"]));
     format!(
         "  {standing:<13} {layer:<11} {}{source}",
-        text(&evidence["text"])
+        as_text(&evidence["text"])
     )
 }
 
-fn need(need: &Value) -> String {
+fn render_need(need: &Value) -> String {
     let remedy = match &need["fix"] {
         Value::Null => String::new(),
         Value::String(word) => format!(": {word}"),
@@ -112,16 +113,16 @@ fn need(need: &Value) -> String {
     };
     format!(
         "  {} of {}, {}{remedy}",
-        text(&need["fact"]),
-        text(&need["subject"]),
-        text(&need["why"])
+        as_text(&need["fact"]),
+        as_text(&need["subject"]),
+        as_text(&need["why"])
     )
 }
 
-fn list(value: &Value) -> &[Value] {
+fn as_list(value: &Value) -> &[Value] {
     value.as_array().map_or(&[], Vec::as_slice)
 }
 
-fn text(value: &Value) -> &str {
+fn as_text(value: &Value) -> &str {
     value.as_str().unwrap_or_default()
 }

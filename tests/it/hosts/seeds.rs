@@ -1,25 +1,24 @@
-//! Five published documents beside walwise: the conclusion of each, and walwise's findings on a
-//! machine as it describes, in the words that a user reads. This test makes rules/SEEDS.md.
+//! Compares the conclusions of five published documents with walwise's findings on hosts as the
+//! documents describe them. This test generates rules/SEEDS.md.
 //!
-//! The machines are recorded hosts (`seed-*`), composed from the documents. Their measurements with
-//! pg_test_fsync are in tests/imports. Correct conclusions of a document are listed too.
+//! The hosts are recorded hosts (`seed-*`), composed from the documents; their pg_test_fsync
+//! results are in tests/imports. Conclusions that are still correct are listed too.
 
 use std::fmt::Write;
 
 use serde_json::Value;
 
-use super::checked_at;
+use super::check_host_target;
 use crate::support::findings;
 
-/// A document.
 struct Document {
     source: &'static str,
     machine: &'static str,
     rows: &'static [Row],
 }
 
-/// Its conclusion; then host, target, rule and subject of walwise's finding, which may be
-/// undecided; whether both agree; and a part of the sentence with the reason.
+/// The document's conclusion; host, target, rule and subject of walwise's finding, which may be
+/// undecided; whether both agree; and words of the finding's reason.
 type Row = (
     &'static str,
     &'static str,
@@ -270,7 +269,7 @@ const DOCUMENTS: &[Document] = &[
     },
 ];
 
-/// The finding of a rule on a subject, unless it does not apply.
+/// The finding of a rule on a subject; fails if the rule does not apply.
 fn finding<'r>(report: &'r Value, rule: &str, subject: &str) -> &'r Value {
     let is_it = |f: &&Value| f["rule"] == rule && f["subject"] == subject;
     findings(report)
@@ -278,8 +277,8 @@ fn finding<'r>(report: &'r Value, rule: &str, subject: &str) -> &'r Value {
         .unwrap_or_else(|| panic!("{rule} does not apply to {subject}"))
 }
 
-/// The reason of a finding has these words.
-fn gives_reason(finding: &Value, words: &str) {
+/// Checks that the reason of a finding contains these words.
+fn reason_contains(finding: &Value, words: &str) {
     let because = finding["because"].as_str().unwrap();
     assert!(
         because.contains(words),
@@ -287,7 +286,7 @@ fn gives_reason(finding: &Value, words: &str) {
     );
 }
 
-fn page() -> String {
+fn render_seeds_page() -> String {
     let mut page = "# Five documents beside walwise\n\n\
         Made by `WALWISE_UPDATE=1 cargo test --test it seeds`; do not edit. What five published comparisons\n\
         and notes concluded, and what walwise finds on a machine like theirs (`tests/hosts/seed-*.host`).\n\
@@ -305,7 +304,7 @@ fn page() -> String {
         )
         .unwrap();
         for (says, host, target, rule, subject, agrees, words) in *rows {
-            let report = checked_at(host, target);
+            let report = check_host_target(host, target);
             let finding = finding(&report, rule, subject);
             let (level, title) = (
                 finding["level"].as_str().unwrap(),
@@ -317,7 +316,7 @@ fn page() -> String {
             } else {
                 ", undecided here"
             };
-            gives_reason(finding, words);
+            reason_contains(finding, words);
             writeln!(
                 page,
                 "| {says} | {stance}: {title} ({level}{open}, `{rule}`) |"
@@ -331,7 +330,7 @@ fn page() -> String {
 #[test]
 fn what_five_documents_concluded_beside_what_walwise_finds() {
     let file = concat!(env!("CARGO_MANIFEST_DIR"), "/rules/SEEDS.md");
-    let page = page();
+    let page = render_seeds_page();
     if std::env::var_os("WALWISE_UPDATE").is_some() {
         std::fs::write(file, &page).unwrap();
     }

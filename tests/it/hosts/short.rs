@@ -1,17 +1,17 @@
-//! The short report of recorded machines: reviewed snapshots of ten situations, and what holds for
-//! every host, whatever the limits cut.
+//! The short report of recorded hosts: reviewed snapshots of ten situations, and properties that
+//! hold for every host despite the limits on length.
 
 use std::collections::BTreeSet;
 
-use serde_json::Value;
+use walwise_report::text::{self, LineStyle};
 
-use super::{host, names};
+use super::host;
 use crate::support::deadline::CommandInTime as _;
-use crate::support::recorded::SITUATIONS;
+use crate::support::recorded::{SITUATIONS, recorded_host_documents, recorded_host_reports};
 use crate::support::{findings, stdout, walwise};
 
-fn short(name: &str, more: &[&str]) -> String {
-    // From the checkout, so that its place is in no snapshot.
+fn short_report(name: &str, more: &[&str]) -> String {
+    // A relative path, so that snapshots do not contain the checkout's location.
     let path = host(name);
     let path = path.strip_prefix(env!("CARGO_MANIFEST_DIR")).unwrap();
     let output = walwise()
@@ -22,15 +22,15 @@ fn short(name: &str, more: &[&str]) -> String {
     stdout(&output)
 }
 
-/// Words with one blank between them, since they can be wrapped anywhere.
-fn flat(text: &str) -> String {
+/// Collapses white space, because lines may wrap anywhere.
+fn collapse_whitespace(text: &str) -> String {
     text.split_whitespace().collect::<Vec<_>>().join(" ")
 }
 
 #[test]
 fn ten_situations_in_short() {
     for (situation, name, target) in SITUATIONS {
-        let text = short(name, target.as_slice());
+        let text = short_report(name, target.as_slice());
         let most = if target.is_some() { 40 } else { 60 };
         assert!(
             text.lines().count() <= most,
@@ -46,17 +46,22 @@ fn ten_situations_in_short() {
     }
 }
 
-/// Whatever the whole report calls critical is in the short one too, for a target and for the whole
-/// host; so are the advice that was withheld, what cannot be seen from here, and remarks about the
-/// run.
+/// The short report must keep every critical finding of the target or host, withheld advice, limits
+/// of sight, and notes.
 #[test]
 fn what_is_critical_stands_in_the_short_report_of_every_host() {
     let mut critical = 0;
-    for name in names() {
-        let text = flat(&short(&name, &[]));
-        let report: Value =
-            serde_json::from_str(&short(&name, &["-v", "--format", "json"])).unwrap();
-        for finding in findings(&report).filter(|finding| finding["level"] == "critical") {
+    let texts = recorded_host_reports().iter().map(|(_, report)| {
+        collapse_whitespace(&text::render_short(
+            report,
+            LineStyle {
+                colour: false,
+                ascii: false,
+            },
+        ))
+    });
+    for ((name, report), text) in recorded_host_documents().iter().zip(texts) {
+        for finding in findings(report).filter(|finding| finding["level"] == "critical") {
             let rule = finding["rule"].as_str().unwrap();
             assert!(text.contains(rule), "{name}: {rule}\n{text}");
             critical += 1;
@@ -64,7 +69,7 @@ fn what_is_critical_stands_in_the_short_report_of_every_host() {
         for withheld in report["withheld"].as_array().unwrap() {
             for part in ["rule", "because"] {
                 assert!(
-                    text.contains(&flat(withheld[part].as_str().unwrap())),
+                    text.contains(&collapse_whitespace(withheld[part].as_str().unwrap())),
                     "{name}: {withheld}\n{text}"
                 );
             }
@@ -81,45 +86,50 @@ fn what_is_critical_stands_in_the_short_report_of_every_host() {
             .iter()
             .map(|one| one.as_str().unwrap());
         for says in limits.into_iter().chain(warnings) {
-            assert!(text.contains(&flat(says)), "{name}: {says}\n{text}");
+            assert!(
+                text.contains(&collapse_whitespace(says)),
+                "{name}: {says}\n{text}"
+            );
         }
     }
     assert!(critical > 100, "{critical}");
 }
 
-/// The whole report names the same critical rules: nothing is critical only there.
+/// No rule is critical only in the whole report.
 #[test]
 fn the_whole_report_and_the_short_one_call_the_same_critical() {
     for (_, name, target) in SITUATIONS {
-        let text = flat(&short(name, target.as_slice()));
-        let whole = short(name, &[target.as_slice(), &["-v"]].concat());
-        // A step and a finding begin with their level.
+        let text = collapse_whitespace(&short_report(name, target.as_slice()));
+        let whole = short_report(name, &[target.as_slice(), &["-v"]].concat());
+        // Steps and findings start with their level.
         let titles = whole
             .lines()
             .filter_map(|line| line.trim_start().strip_prefix("critical  "));
         let told = titles.filter(|title| !title.contains(" of ") && title.len() < 60);
-        // What only repeats the verdict joins its cause.
+        // Rules that only repeat the verdict are merged into the finding that causes it.
         let repeats = [
             "A power failure now may lose",
             "Evidence on flushes and write caches",
         ];
         for title in told.filter(|title| !repeats.iter().any(|one| title.contains(one))) {
-            assert!(text.contains(&flat(title)), "{name}: {title}\n{text}");
+            assert!(
+                text.contains(&collapse_whitespace(title)),
+                "{name}: {title}\n{text}"
+            );
         }
     }
 }
 
-/// Every part can be had alone, and is a part of the whole.
 #[test]
 fn a_part_of_the_report_alone() {
     let name = "loop-over-nobarrier";
-    let whole = short(name, &["-v", "/data"]);
+    let whole = short_report(name, &["-v", "/data"]);
     for (part, wanted, other) in [
         ("plan", "Plan, in order of application", "Evidence"),
         ("evidence", "Evidence", "Plan, in order"),
         ("unknown", "Undecided", "Evidence"),
     ] {
-        let text = short(name, &["--only", part, "/data"]);
+        let text = short_report(name, &["--only", part, "/data"]);
         assert!(
             text.contains(wanted) && !text.contains(other),
             "{part}\n{text}"

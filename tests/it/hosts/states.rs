@@ -1,15 +1,15 @@
-//! What tools say of state, from capture to verdict: pools and arrays that failed, lost devices,
-//! one thing under two names, and a cache that fell back.
+//! States that tools report, from capture to verdict: failed pools and arrays, missing devices, an
+//! object with two names, and a cache in write-through mode.
 
 use std::path::Path;
 
 use serde_json::Value;
 
 use super::host;
-use crate::support::{check_json, fact, findings, outcome, verdict};
+use crate::support::{check_json, fact, findings, rule_outcome, verdict};
 
-/// A recorded machine with texts replaced, checked: exit code and report.
-fn with(name: &str, changes: &[(&str, &str)], target: &str) -> (i32, Value) {
+/// Exit code and report of a recorded host with parts of its text replaced.
+fn check_modified_host(name: &str, changes: &[(&str, &str)], target: &str) -> (i32, Value) {
     let mut text = std::fs::read_to_string(host(name)).unwrap();
     for (old, new) in changes {
         assert!(text.contains(old), "{name} does not hold {old}");
@@ -21,15 +21,15 @@ fn with(name: &str, changes: &[(&str, &str)], target: &str) -> (i32, Value) {
     check_json(&[target, "--host", file.to_str().unwrap()])
 }
 
-fn criticals(report: &Value) -> usize {
+fn count_critical_findings(report: &Value) -> usize {
     let is = |finding: &&Value| {
         finding["level"] == "critical" && finding["outcome"]["outcome"] == "applies"
     };
     findings(report).filter(is).count()
 }
 
-/// A pool that failed is at risk, one that takes no writes is no longer durable and critical, and
-/// what is unknown is unproven.
+/// A failed pool is at risk, a pool that refuses writes is critical and not durable, and an unknown
+/// state is unproven.
 #[test]
 fn a_thin_pool_is_as_good_as_its_status() {
     const OLD: &str = "|vg-pool-tpool: thin-pool failed";
@@ -89,22 +89,22 @@ fn a_thin_pool_is_as_good_as_its_status() {
             "applies",
         ),
     ] {
-        let (exit, report) = with("thin-pool-failed", &[(OLD, &status)], "/pg");
+        let (exit, report) = check_modified_host("thin-pool-failed", &[(OLD, &status)], "/pg");
         assert_eq!(verdict(&report, Path::new("/pg")), Some(expect), "{status}");
         assert_eq!(exit, code, "{status}");
         assert_eq!(
-            outcome(&report, rule, "target /pg"),
+            rule_outcome(&report, rule, "target /pg"),
             Some(applies),
             "{status}"
         );
     }
 }
 
-/// A device that is missing leaves the pool durable and degraded; one that is used and not found
-/// leaves it unproven.
+/// A missing device leaves the pool durable but degraded; a device that is in use but not found
+/// leaves the pool unproven.
 #[test]
 fn a_zfs_device_that_is_gone_is_missing_and_no_file() {
-    let (exit, report) = with("zfs-vdev-node-gone", &[], "/data/pg");
+    let (exit, report) = check_modified_host("zfs-vdev-node-gone", &[], "/data/pg");
     assert_eq!(
         (exit, verdict(&report, Path::new("/data/pg"))),
         (3, Some("durable")),
@@ -115,20 +115,20 @@ fn a_zfs_device_that_is_gone_is_missing_and_no_file() {
         "degraded"
     );
     let used = [("ata-GONE-part1  UNAVAIL", "ata-GONE-part1  ONLINE")];
-    let (_, report) = with("zfs-vdev-node-gone", &used, "/data/pg");
+    let (_, report) = check_modified_host("zfs-vdev-node-gone", &used, "/data/pg");
     assert_eq!(verdict(&report, Path::new("/data/pg")), Some("unproven"));
     let damaged = [(
         "errors: No known data errors",
         "errors: 3 data errors, use '-v' for a list",
     )];
-    let (exit, report) = with("zfs-vdev-node-gone", &damaged, "/data/pg");
+    let (exit, report) = check_modified_host("zfs-vdev-node-gone", &damaged, "/data/pg");
     assert_eq!(
         (exit, verdict(&report, Path::new("/data/pg"))),
         (3, Some("at-risk"))
     );
 }
 
-/// One thing under two names is judged alike.
+/// `Energy Pack` and `BBU` in storcli's output both mean the controller's battery.
 #[test]
 fn an_energy_pack_is_a_battery() {
     let names = [
@@ -136,12 +136,12 @@ fn an_energy_pack_is_a_battery() {
         ("\"Energy Pack\"", "\"BBU\""),
     ];
     for changes in [&names[..0], &names[..]] {
-        let (exit, report) = with("storcli-energy-pack-absent", changes, "/data");
+        let (exit, report) = check_modified_host("storcli-energy-pack-absent", changes, "/data");
         assert_eq!(
             (exit, verdict(&report, Path::new("/data"))),
             (3, Some("at-risk"))
         );
-        assert_eq!(criticals(&report), 2);
+        assert_eq!(count_critical_findings(&report), 2);
         assert_eq!(
             fact(&report, "device sda", "controller.battery").unwrap(),
             "absent"
@@ -149,10 +149,11 @@ fn an_energy_pack_is_a_battery() {
     }
 }
 
-/// A cache that is set to write back and writes through loses nothing, and says why it became slow.
+/// The cache is set to write-back but writes through: no data is lost, and the report explains why
+/// commits are slow.
 #[test]
 fn a_cache_that_fell_back_says_why() {
-    let (exit, report) = with("write-back-fell-to-write-through", &[], "/data");
+    let (exit, report) = check_modified_host("write-back-fell-to-write-through", &[], "/data");
     assert_eq!(
         (exit, verdict(&report, Path::new("/data"))),
         (0, Some("durable"))

@@ -1,12 +1,12 @@
-//! Recorded machines in one table: the verdict of each, the cache of the deciding disk, whether
-//! that disk's queue passes flushes on, and the fact that it was recorded for.
+//! One table of recorded hosts: verdict, cache of the deciding disk, whether the disk's queue
+//! passes flushes, and the fact for which the host was recorded.
 
-use super::{checked_at, clouds, pages, reviewed};
+use super::{check_host_target, clouds, pages, reviewed};
 use crate::situations;
 use crate::support::verdict;
 
-/// File, target, verdict, disk, its cache, its queue, and a fact of a subject. An unknown fact has
-/// its reason after a question mark; a dash stands for none.
+/// File, target, verdict, disk, cache, queue, then subject, name and value of a fact. `?` precedes
+/// the reason of an unknown fact, and `-` marks an absent value.
 type Row = [&'static str; 9];
 
 #[rustfmt::skip] // a row is a line
@@ -122,7 +122,7 @@ fn every_recorded_host_comes_to_its_verdict() {
         value,
     ] in HOSTS
     {
-        let report = checked_at(name, target);
+        let report = check_host_target(name, target);
         assert_eq!(verdict(&report, target.as_ref()), Some(*standing), "{name}");
         let disk = format!("device {disk}");
         for (subject, fact, value) in [
@@ -131,7 +131,7 @@ fn every_recorded_host_comes_to_its_verdict() {
             (subject, fact, value),
         ] {
             assert_eq!(
-                known(&report, subject, fact),
+                fact_in_table_notation(&report, subject, fact),
                 *value,
                 "{name}: {fact} of {subject}"
             );
@@ -141,34 +141,33 @@ fn every_recorded_host_comes_to_its_verdict() {
 
 #[test]
 fn every_recorded_host_is_in_a_test() {
-    for name in super::names() {
+    for name in super::recorded_host_names() {
         assert!(
-            listed(&name).is_some(),
+            target_in_table(&name).is_some(),
             "{name} is neither reviewed, nor in the table, nor a situation"
         );
     }
     assert!(reviewed::HOSTS.len() >= 15 && HOSTS.len() >= 25);
 }
 
-/// The target that a host was recorded for.
-pub fn target_of(name: &str) -> &'static str {
-    listed(name).unwrap()
+pub fn recorded_target(name: &str) -> &'static str {
+    target_in_table(name).unwrap()
 }
 
-fn listed(name: &str) -> Option<&'static str> {
+fn target_in_table(name: &str) -> Option<&'static str> {
     let mut here = HOSTS
         .iter()
         .map(|row| (row[0], row[1]))
         .chain(reviewed::HOSTS);
     here.find(|(other, _)| *other == name)
         .map(|(_, target)| target)
-        .or_else(|| situations::target_of(name))
-        .or_else(|| clouds::target_of(name))
-        .or_else(|| pages::target_of(name))
+        .or_else(|| situations::recorded_target(name))
+        .or_else(|| clouds::recorded_target(name))
+        .or_else(|| pages::recorded_target(name))
 }
 
-/// A fact as the table has it.
-fn known(report: &serde_json::Value, subject: &str, fact: &str) -> String {
+/// A fact in the table's notation.
+fn fact_in_table_notation(report: &serde_json::Value, subject: &str, fact: &str) -> String {
     let row = report["facts"]
         .as_array()
         .unwrap()

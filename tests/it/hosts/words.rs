@@ -1,5 +1,5 @@
-//! An unknown word of a choice counts as no answer, and never as more: on every recorded machine,
-//! for every choice that was read there, at every place that judges one.
+//! An unknown word of an enumerated fact counts like an unknown fact, never as better: for every
+//! such fact of every recorded host, wherever judged.
 
 use std::collections::BTreeMap;
 
@@ -11,19 +11,20 @@ use walwise_model::facts::{
 };
 use walwise_sys::host::{HostError, HostErrorKind, Question};
 
-use super::garbled::{Garbled, HOSTS};
+use super::garbled::{GarbledHost, HOSTS};
 
 const NOBODY_KNOWS: &str = "sideways";
 
-/// The results of all judgements: standings by target, and the result of each rule on each subject.
+/// Results of all judgements: the verdict of each target, and the outcome of each rule on each
+/// subject.
 #[derive(Debug, PartialEq)]
-struct Judged {
+struct Judgements {
     standings: BTreeMap<Subject, VerdictKind>,
     concluded: Vec<(Subject, &'static str, Option<Value>)>,
     outcomes: Vec<(Subject, String, &'static str)>,
 }
 
-fn judged(read: FactSet) -> Judged {
+fn judge_facts(read: FactSet) -> Judgements {
     let session = Session::new(read, RuleSet::default(), false);
     let (facts, verdicts) = session.conclusions();
     let standings = verdicts
@@ -40,7 +41,7 @@ fn judged(read: FactSet) -> Judged {
         live: false,
         traced: false,
     };
-    let found = rules::evaluate(
+    let found = rules::evaluate_rules(
         &rules::all_subjects(&facts),
         &RuleSet::builtin(),
         &facts,
@@ -51,30 +52,30 @@ fn judged(read: FactSet) -> Judged {
         .into_iter()
         .map(|finding| (finding.subject, finding.rule, finding.outcome.as_str()))
         .collect();
-    Judged {
+    Judgements {
         standings,
         concluded,
         outcomes,
     }
 }
 
-/// Facts that are one or several of a few words.
-fn of_choices(facts: &FactSet) -> Vec<(Subject, &'static KeyInfo)> {
-    let of = |row: FactRow<'_>| Some((row.subject.clone(), catalog::find(row.fact)?));
+/// Facts whose values are words of a fixed set.
+fn enumerated_facts(facts: &FactSet) -> Vec<(Subject, &'static KeyInfo)> {
+    let of = |row: FactRow<'_>| Some((row.subject.clone(), catalog::find_by_name(row.fact)?));
     facts
         .rows()
         .filter_map(of)
-        .filter(|(_, info)| info.kind.choices().is_some())
+        .filter(|(_, info)| info.kind.allowed_words().is_some())
         .collect()
 }
 
-/// However it comes into the facts.
+/// The unknown word is put directly into the facts.
 #[test]
 fn a_word_that_nobody_knows_is_judged_like_none() {
     let mut tried = BTreeMap::new();
     for (name, target, answers) in HOSTS.iter() {
-        let read = super::garbled::look_only(&Garbled::plain(answers), target);
-        for (subject, info) in of_choices(&read) {
+        let read = super::garbled::collect_facts(&GarbledHost::unchanged(answers), target);
+        for (subject, info) in enumerated_facts(&read) {
             let source = Source::file("/sys/word");
             let word = NOBODY_KNOWS.to_owned();
             let value = if info.kind.is_list() {
@@ -90,8 +91,8 @@ fn a_word_that_nobody_knows_is_judged_like_none() {
                 Reading::unknown(UnknownReason::Malformed, "a word that nobody knows"),
             );
             assert_eq!(
-                judged(unknown),
-                judged(absent),
+                judge_facts(unknown),
+                judge_facts(absent),
                 "{name}: {} of {subject}",
                 info.name
             );
@@ -101,13 +102,13 @@ fn a_word_that_nobody_knows_is_judged_like_none() {
     assert!(tried.len() >= 30, "{tried:#?}");
 }
 
-/// Where it comes from the machine: an attribute with another word is worth as much as one that
-/// cannot be read.
+/// The unknown word is put into the attribute that the collector reads, and counts like an
+/// unreadable attribute.
 #[test]
 fn an_attribute_with_a_word_that_nobody_knows_is_worth_none() {
     let mut tried = BTreeMap::new();
     for (name, target, answers) in HOSTS.iter() {
-        let read = super::garbled::look_only(&Garbled::plain(answers), target);
+        let read = super::garbled::collect_facts(&GarbledHost::unchanged(answers), target);
         let attribute =
             |subject: &Subject, info: &KeyInfo| match read.reading(subject, info.id).source()? {
                 Source::File { path, line: None } => {
@@ -118,18 +119,18 @@ fn an_attribute_with_a_word_that_nobody_knows_is_worth_none() {
                 }
                 _ => None,
             };
-        for (subject, info) in of_choices(&read) {
+        for (subject, info) in enumerated_facts(&read) {
             let Some(question) = attribute(&subject, info).filter(|of| is_one_word(answers, of))
             else {
                 continue;
             };
             let with = |answer| {
-                let host = Garbled {
+                let host = GarbledHost {
                     answers,
                     question: Some(question),
                     answer,
                 };
-                judged(super::garbled::look_only(&host, target)).standings
+                judge_facts(super::garbled::collect_facts(&host, target)).standings
             };
             let unknown = with(Ok(NOBODY_KNOWS.as_bytes().to_vec()));
             let refused = with(Err(HostError::new(HostErrorKind::Failed, "refused")));
@@ -140,7 +141,7 @@ fn an_attribute_with_a_word_that_nobody_knows_is_worth_none() {
     assert!(tried.len() >= 3, "{tried:#?}");
 }
 
-/// Whether an answer is nothing but the word, which may stand in brackets among others.
+/// True if the answer is a single word, or words of which brackets mark one.
 fn is_one_word(answers: &walwise_sys::host::archive::Answers, question: &Question) -> bool {
     let text = answers
         .get(question)

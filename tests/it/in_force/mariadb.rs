@@ -1,4 +1,4 @@
-//! MariaDB: files, includes, the command line and SET GLOBAL, with and without a restart.
+//! MariaDB: option files, includes, the command line and SET GLOBAL, with and without a restart.
 
 use std::collections::BTreeMap;
 use std::os::unix::process::CommandExt as _;
@@ -7,12 +7,12 @@ use std::process::Command;
 use nix::sys::signal::{Signal, kill};
 use serde_json::{Value, json};
 
-use super::{Sight, Viewer, agree, stranger};
+use super::{Viewer, ViewerReport, assert_views_agree, command_as_stranger};
 use crate::support::mariadb::Mariadb;
 use crate::support::programs::copy_of_walwise;
 use crate::support::{run, walwise};
 
-/// The settings that decide durability, with two values of each, whether SET GLOBAL takes it, and
+/// Settings that affect durability: name, two values, whether SET GLOBAL accepts the setting, and
 /// the fact.
 const SETTINGS: [(&str, &str, &str, bool, &str); 3] = [
     (
@@ -32,7 +32,7 @@ const SETTINGS: [(&str, &str, &str, bool, &str); 3] = [
     ),
 ];
 
-/// Where a value can stand.
+/// Places that can set a value.
 #[derive(Clone, Copy, Debug)]
 enum Place {
     File,
@@ -40,7 +40,7 @@ enum Place {
     SetGlobal,
 }
 
-fn lines(other: bool) -> String {
+fn option_lines(other: bool) -> String {
     let line = |(name, one, two, _, _): &(&str, &str, &str, bool, &str)| {
         format!("{name} = {}\n", if other { two } else { one })
     };
@@ -50,9 +50,9 @@ fn lines(other: bool) -> String {
     )
 }
 
-fn write(server: &mut Mariadb, place: Place, other: bool) {
+fn write_values(server: &mut Mariadb, place: Place, other: bool) {
     match place {
-        Place::File => server.write("conf.d/storage.cnf", &lines(other)),
+        Place::File => server.write_option_file("conf.d/storage.cnf", &option_lines(other)),
         Place::CommandLine => {
             let option = |(name, one, two, _, _): &(&str, &str, &str, bool, &str)| {
                 format!(
@@ -72,7 +72,7 @@ fn write(server: &mut Mariadb, place: Place, other: bool) {
     }
 }
 
-fn shown(server: &Mariadb) -> BTreeMap<&'static str, Value> {
+fn server_values(server: &Mariadb) -> BTreeMap<&'static str, Value> {
     let row = |(name, _, _, _, fact): &(&'static str, _, _, _, &'static str)| {
         let said = server
             .sql(&format!("SHOW GLOBAL VARIABLES LIKE '{name}'"))
@@ -88,8 +88,8 @@ fn shown(server: &Mariadb) -> BTreeMap<&'static str, Value> {
     SETTINGS.iter().map(row).collect()
 }
 
-fn look(server: &Mariadb) -> BTreeMap<Viewer, Sight> {
-    let program = copy_of_walwise(server.own());
+fn view_as_everyone(server: &Mariadb) -> BTreeMap<Viewer, ViewerReport> {
+    let program = copy_of_walwise(server.own_directory());
     let id = |flag| run("id", &[flag, "mysql"]).trim().parse().unwrap();
     let mut owner = Command::new(&program);
     owner
@@ -101,11 +101,11 @@ fn look(server: &Mariadb) -> BTreeMap<Viewer, Sight> {
     let commands = [
         (Viewer::Root, walwise()),
         (Viewer::Owner, owner),
-        (Viewer::Stranger, stranger(&program)),
+        (Viewer::Stranger, command_as_stranger(&program)),
     ];
     commands
         .into_iter()
-        .map(|(viewer, command)| (viewer, Sight::of(&server.data, command)))
+        .map(|(viewer, command)| (viewer, ViewerReport::of(&server.data, command)))
         .collect()
 }
 
@@ -114,23 +114,23 @@ fn look(server: &Mariadb) -> BTreeMap<Viewer, Sight> {
 fn whatever_sets_it_all_see_what_mariadb_shows() {
     let place = tempfile::tempdir().unwrap();
     run("chmod", &["755", place.path().to_str().unwrap()]);
-    let mut server = Mariadb::beneath(place.path(), &lines(true));
+    let mut server = Mariadb::new_below(place.path(), &option_lines(true));
     server.start();
     let mut other = true;
     for place in [Place::File, Place::SetGlobal, Place::CommandLine] {
         for restart in [false, true] {
             other = !other;
-            write(&mut server, place, other);
+            write_values(&mut server, place, other);
             if restart {
                 server.restart_at_once();
             }
             let row = format!("{place:?}, restarted: {restart}");
-            let sights = look(&server);
-            let shows = shown(&server);
-            agree(&row, &server.data, &sights, &shows);
+            let sights = view_as_everyone(&server);
+            let shows = server_values(&server);
+            assert_views_agree(&row, &server.data, &sights, &shows);
             for fact in shows.keys() {
                 assert!(
-                    sights[&Viewer::Root].known(fact).is_some(),
+                    sights[&Viewer::Root].known_value(fact).is_some(),
                     "{row}: root is told {fact}"
                 );
             }
@@ -143,37 +143,41 @@ fn whatever_sets_it_all_see_what_mariadb_shows() {
 fn a_server_that_says_nothing_is_never_called_what_it_is_not() {
     let place = tempfile::tempdir().unwrap();
     run("chmod", &["755", place.path().to_str().unwrap()]);
-    let mut server = Mariadb::beneath(place.path(), &lines(true));
+    let mut server = Mariadb::new_below(place.path(), &option_lines(true));
     let look_at = |row: &str, server: &Mariadb| {
-        let shows = shown(server);
-        agree(row, &server.data, &look(server), &shows);
-        kill(server.process(), Signal::SIGSTOP).unwrap();
-        let sights = look(server);
-        kill(server.process(), Signal::SIGCONT).unwrap();
-        agree(
+        let shows = server_values(server);
+        assert_views_agree(row, &server.data, &view_as_everyone(server), &shows);
+        kill(server.server_pid(), Signal::SIGSTOP).unwrap();
+        let sights = view_as_everyone(server);
+        kill(server.server_pid(), Signal::SIGCONT).unwrap();
+        assert_views_agree(
             &format!("{row}, stopped by a signal"),
             &server.data,
             &sights,
             &shows,
         );
-        // What was set since its start stands nowhere.
+        // A value set at run time is in no file.
         server.sql("SET GLOBAL sync_binlog = 0").unwrap();
-        let shows = shown(server);
-        kill(server.process(), Signal::SIGSTOP).unwrap();
-        let sights = look(server);
-        kill(server.process(), Signal::SIGCONT).unwrap();
+        let shows = server_values(server);
+        kill(server.server_pid(), Signal::SIGSTOP).unwrap();
+        let sights = view_as_everyone(server);
+        kill(server.server_pid(), Signal::SIGCONT).unwrap();
         for (viewer, sight) in &sights {
-            let known = sight.known("mysql.sync_binlog");
+            let known = sight.known_value("mysql.sync_binlog");
             assert!(
                 known.is_none_or(|known| *known == shows["mysql.sync_binlog"]),
                 "{row}: {viewer:?}"
             );
-            assert_ne!(sight.allowed(&server.data), "durable", "{row}: {viewer:?}");
+            assert_ne!(
+                sight.database_standing(&server.data),
+                "durable",
+                "{row}: {viewer:?}"
+            );
         }
     };
     server.restart_at_once();
     look_at("as it is", &server);
-    server.see_data_elsewhere();
+    server.mount_data_elsewhere();
     server.restart_at_once();
     look_at("in a mount name space of its own", &server);
 }

@@ -1,5 +1,5 @@
 //! PostgreSQL: files, includes, ALTER SYSTEM, the command line, databases, roles, and states in
-//! which a server does not answer.
+//! which the server does not answer.
 
 use std::collections::BTreeMap;
 use std::path::Path;
@@ -9,13 +9,13 @@ use nix::sys::signal::{Signal, kill};
 use nix::unistd::Pid;
 use serde_json::{Value, json};
 
-use super::{Sight, Viewer, agree, stranger};
+use super::{Viewer, ViewerReport, assert_views_agree, command_as_stranger};
 use crate::support::deadline::{ChildInTime as _, CommandInTime as _};
 use crate::support::postgres::Cluster;
 use crate::support::running::wait_for;
-use crate::support::{outcome, walwise};
+use crate::support::{rule_outcome, walwise};
 
-/// The settings that decide durability, with two values of each and the fact.
+/// Settings that affect durability: name, two values, and the fact.
 const SETTINGS: [(&str, &str, &str, &str); 4] = [
     ("fsync", "off", "on", "pg.fsync"),
     ("full_page_writes", "off", "on", "pg.full_page_writes"),
@@ -33,7 +33,7 @@ const SETTINGS: [(&str, &str, &str, &str); 4] = [
     ),
 ];
 
-/// Where a value can stand that all sessions have.
+/// Places that set a value for every session.
 #[derive(Clone, Copy, Debug)]
 enum Place {
     File,
@@ -42,18 +42,18 @@ enum Place {
     CommandLine,
 }
 
-/// The event after it is written.
+/// Event that follows the change of a value.
 #[derive(Clone, Copy, Debug)]
-enum Moment {
+enum ActivationEvent {
     Nothing,
     Reload,
     Restart,
 }
 
-/// A cluster with a database and two roles, none of which has a password.
-fn cluster() -> Cluster {
+/// A cluster with one database and two roles, none of them with a password.
+fn create_cluster() -> Cluster {
     let cluster = Cluster::new();
-    cluster.append("postgresql.conf", "include_if_exists 'more.conf'\n");
+    cluster.append_to_file("postgresql.conf", "include_if_exists 'more.conf'\n");
     cluster.start();
     for statement in [
         "CREATE DATABASE app",
@@ -67,24 +67,24 @@ fn cluster() -> Cluster {
     cluster
 }
 
-fn look(cluster: &Cluster) -> BTreeMap<Viewer, Sight> {
-    let as_owner = cluster.walwise();
+fn look(cluster: &Cluster) -> BTreeMap<Viewer, ViewerReport> {
+    let as_owner = cluster.walwise_as_owner();
     let program = as_owner.get_program().to_owned();
     let commands = [
         (Viewer::Root, walwise()),
         (Viewer::Owner, as_owner),
-        (Viewer::Stranger, stranger(Path::new(&program))),
+        (Viewer::Stranger, command_as_stranger(Path::new(&program))),
     ];
     commands
         .into_iter()
-        .map(|(viewer, command)| (viewer, Sight::of(&cluster.data, command)))
+        .map(|(viewer, command)| (viewer, ViewerReport::of(&cluster.data, command)))
         .collect()
 }
 
-fn show(cluster: &Cluster, database: &str, role: &str, name: &str) -> String {
+fn show_setting(cluster: &Cluster, database: &str, role: &str, name: &str) -> String {
     let place = cluster.path("");
     let statement = format!("SHOW {name}");
-    cluster.program(
+    cluster.run_server_program(
         "psql",
         &[
             "-h", &place, "-p", "5499", "-d", database, "-U", role, "-Atc", &statement,
@@ -92,28 +92,31 @@ fn show(cluster: &Cluster, database: &str, role: &str, name: &str) -> String {
     )
 }
 
-/// The values in a new session without settings of its database and role, by the name of the fact.
-fn shown(cluster: &Cluster) -> BTreeMap<&'static str, Value> {
+/// Values in a new session without overrides of its database or role, by fact name.
+fn server_values(cluster: &Cluster) -> BTreeMap<&'static str, Value> {
     let value = |name: &str, shown: String| match name {
         "fsync" | "full_page_writes" => json!(shown == "on"),
         "synchronous_standby_names" => json!(if shown.is_empty() { 0 } else { 2 }),
         _ => json!(shown),
     };
     let row = |(name, _, _, fact): &(&'static str, _, _, &'static str)| {
-        (*fact, value(name, show(cluster, "plain", "plain", name)))
+        (
+            *fact,
+            value(name, show_setting(cluster, "plain", "plain", name)),
+        )
     };
     SETTINGS.iter().map(row).collect()
 }
 
-/// Every override that was seen is what a new session there has.
-fn overrides_are_shown(
+/// Checks that every reported override equals the value in a new session of that database or role.
+fn assert_overrides_shown(
     row: &str,
     cluster: &Cluster,
-    sights: &BTreeMap<Viewer, Sight>,
+    sights: &BTreeMap<Viewer, ViewerReport>,
     expected: usize,
 ) {
     for (viewer, sight) in sights {
-        let Some(known) = sight.known("pg.synchronous_commit_overrides") else {
+        let Some(known) = sight.known_value("pg.synchronous_commit_overrides") else {
             assert_eq!(
                 *viewer,
                 Viewer::Stranger,
@@ -132,7 +135,7 @@ fn overrides_are_shown(
                 _ => panic!("{whose}"),
             };
             assert_eq!(
-                show(cluster, database, role, "synchronous_commit"),
+                show_setting(cluster, database, role, "synchronous_commit"),
                 value,
                 "{row}: {whose}"
             );
@@ -140,8 +143,8 @@ fn overrides_are_shown(
     }
 }
 
-/// Writes a value of every setting in one place.
-fn write(cluster: &mut Cluster, place: Place, other: bool) {
+/// Writes every setting to one place.
+fn write_values(cluster: &mut Cluster, place: Place, other: bool) {
     let value = |(name, one, two, _): &(&str, &str, &str, _)| {
         (name.to_string(), if other { two } else { one }.to_string())
     };
@@ -162,7 +165,7 @@ fn write(cluster: &mut Cluster, place: Place, other: bool) {
         Place::Include => {
             let file = cluster.data.join("more.conf");
             std::fs::write(&file, &lines).unwrap();
-            cluster.give(&file);
+            cluster.chown_to_server(&file);
         }
         Place::AlterSystem => {
             for (name, value) in SETTINGS.iter().map(value) {
@@ -179,7 +182,7 @@ fn write(cluster: &mut Cluster, place: Place, other: bool) {
 #[test]
 #[ignore = "needs root and PostgreSQL 15"]
 fn whatever_sets_it_all_see_what_postgres_shows() {
-    let mut cluster = cluster();
+    let mut cluster = create_cluster();
     let mut other = false;
     for place in [
         Place::File,
@@ -187,34 +190,38 @@ fn whatever_sets_it_all_see_what_postgres_shows() {
         Place::AlterSystem,
         Place::CommandLine,
     ] {
-        for moment in [Moment::Nothing, Moment::Reload, Moment::Restart] {
+        for moment in [
+            ActivationEvent::Nothing,
+            ActivationEvent::Reload,
+            ActivationEvent::Restart,
+        ] {
             other = !other;
-            write(&mut cluster, place, other);
+            write_values(&mut cluster, place, other);
             match moment {
-                Moment::Nothing => {}
-                Moment::Reload => {
+                ActivationEvent::Nothing => {}
+                ActivationEvent::Reload => {
                     cluster.sql("SELECT pg_reload_conf()");
                 }
-                Moment::Restart => cluster.restart_at_once(),
+                ActivationEvent::Restart => cluster.restart_at_once(),
             }
-            if let (Place::AlterSystem | Place::File | Place::Include, Moment::Reload) =
+            if let (Place::AlterSystem | Place::File | Place::Include, ActivationEvent::Reload) =
                 (place, moment)
             {
                 let expected = if other { "local" } else { "off" };
                 wait_for("it is loaded", || {
-                    show(&cluster, "plain", "plain", "synchronous_commit") == expected
+                    show_setting(&cluster, "plain", "plain", "synchronous_commit") == expected
                 });
             }
             let row = format!("{place:?} {moment:?}");
             let sights = look(&cluster);
-            let shows = shown(&cluster);
-            agree(&row, &cluster.data, &sights, &shows);
-            let known = |name: &str| sights[&Viewer::Root].known(name).is_some();
+            let shows = server_values(&cluster);
+            assert_views_agree(&row, &cluster.data, &sights, &shows);
+            let known = |name: &str| sights[&Viewer::Root].known_value(name).is_some();
             assert!(
                 SETTINGS.iter().all(|(_, _, _, fact)| known(fact)),
                 "{row}: root is told"
             );
-            overrides_are_shown(&row, &cluster, &sights, 0);
+            assert_overrides_shown(&row, &cluster, &sights, 0);
         }
         if let Place::AlterSystem = place {
             cluster.sql("ALTER SYSTEM RESET ALL");
@@ -225,13 +232,13 @@ fn whatever_sets_it_all_see_what_postgres_shows() {
 #[test]
 #[ignore = "needs root and PostgreSQL 15"]
 fn what_databases_and_roles_set_is_what_their_sessions_show() {
-    let cluster = cluster();
-    cluster.append("postgresql.conf", "fsync = on\nsynchronous_commit = on\n");
+    let cluster = create_cluster();
+    cluster.append_to_file("postgresql.conf", "fsync = on\nsynchronous_commit = on\n");
     cluster.restart_at_once();
-    let heading = |sight: &Sight| sight.exceptions(&cluster.data);
-    let rule = |sight: &Sight| {
+    let heading = |sight: &ViewerReport| sight.named_exceptions(&cluster.data);
+    let rule = |sight: &ViewerReport| {
         let target = format!("target {}", cluster.data.display());
-        outcome(&sight.report, "pg.sessions-commit-off", &target).map(str::to_owned)
+        rule_outcome(&sight.report, "pg.sessions-commit-off", &target).map(str::to_owned)
     };
     let mut held = 0;
     for (statement, named) in [
@@ -251,7 +258,7 @@ fn what_databases_and_roles_set_is_what_their_sessions_show() {
             "ALTER ROLE carl IN DATABASE app SET synchronous_commit = remote_write",
             None,
         ),
-        // Where walwise itself connects, and as whom.
+        // The database and role that walwise itself uses to connect.
         (
             "ALTER DATABASE postgres SET synchronous_commit = off",
             Some("database postgres"),
@@ -264,12 +271,12 @@ fn what_databases_and_roles_set_is_what_their_sessions_show() {
         cluster.sql(statement);
         held += 1;
         let sights = look(&cluster);
-        agree(statement, &cluster.data, &sights, &shown(&cluster));
-        overrides_are_shown(statement, &cluster, &sights, held);
+        assert_views_agree(statement, &cluster.data, &sights, &server_values(&cluster));
+        assert_overrides_shown(statement, &cluster, &sights, held);
         for viewer in [Viewer::Root, Viewer::Owner] {
             let sight = &sights[&viewer];
             assert_eq!(
-                sight.known("pg.synchronous_commit"),
+                sight.known_value("pg.synchronous_commit"),
                 Some(&json!("on")),
                 "{statement}: {viewer:?}"
             );
@@ -283,41 +290,49 @@ fn what_databases_and_roles_set_is_what_their_sessions_show() {
             }
         }
     }
-    // What everybody has is the instance's, for every new session has it.
+    // An override for all roles counts for the whole instance, because every new session gets it.
     cluster.sql("ALTER ROLE ALL SET synchronous_commit = off");
     let sights = look(&cluster);
-    agree("everybody", &cluster.data, &sights, &shown(&cluster));
+    assert_views_agree(
+        "everybody",
+        &cluster.data,
+        &sights,
+        &server_values(&cluster),
+    );
     assert_eq!(
-        sights[&Viewer::Root].known("pg.synchronous_commit"),
+        sights[&Viewer::Root].known_value("pg.synchronous_commit"),
         Some(&json!("off"))
     );
-    assert_eq!(sights[&Viewer::Root].allowed(&cluster.data), "at-risk");
+    assert_eq!(
+        sights[&Viewer::Root].database_standing(&cluster.data),
+        "at-risk"
+    );
 }
 
-/// A server in a state in which it may say nothing, and how that ends.
-struct State<'c> {
+/// A server in a state in which it may refuse to answer, with the way to end that state.
+struct UnresponsiveServer<'c> {
     cluster: &'c Cluster,
     shows: BTreeMap<&'static str, Value>,
 }
 
-impl State<'_> {
-    /// Looks, and gives what root saw.
-    fn look(&self, row: &str) -> Sight {
+impl UnresponsiveServer<'_> {
+    /// Runs walwise as every viewer; returns root's view.
+    fn look(&self, row: &str) -> ViewerReport {
         let mut sights = look(self.cluster);
-        agree(row, &self.cluster.data, &sights, &self.shows);
+        assert_views_agree(row, &self.cluster.data, &sights, &self.shows);
         sights.remove(&Viewer::Root).unwrap()
     }
 }
 
-/// The number of the postmaster.
-fn postmaster(cluster: &Cluster) -> Pid {
+/// The postmaster's process id.
+fn postmaster_pid(cluster: &Cluster) -> Pid {
     let text = std::fs::read_to_string(cluster.data.join("postmaster.pid")).unwrap();
     Pid::from_raw(text.lines().next().unwrap().trim().parse().unwrap())
 }
 
-/// Whether the owner gets in.
-fn is_let_in(cluster: &Cluster) -> bool {
-    let mut command = cluster.command("psql");
+/// True if the owner can connect.
+fn owner_can_connect(cluster: &Cluster) -> bool {
+    let mut command = cluster.server_command("psql");
     command.args([
         "-h",
         &cluster.path(""),
@@ -331,10 +346,10 @@ fn is_let_in(cluster: &Cluster) -> bool {
     command.output_in_time().status.success()
 }
 
-/// Sessions that take all places there are.
-fn crowd(cluster: &Cluster) -> Vec<Child> {
+/// Sessions that occupy every connection slot.
+fn fill_connection_slots(cluster: &Cluster) -> Vec<Child> {
     let session = || {
-        let mut command = cluster.command("psql");
+        let mut command = cluster.server_command("psql");
         command.args([
             "-h",
             &cluster.path(""),
@@ -359,11 +374,11 @@ fn crowd(cluster: &Cluster) -> Vec<Child> {
     }
     let mut last = session();
     wait_for("nobody else gets in", || {
-        // Whoever asks takes a place as well, and may take this one's.
+        // The connection test takes a slot for a moment, so the last session may have been refused.
         if last.try_wait().unwrap().is_some() {
             last = session();
         }
-        !is_let_in(cluster)
+        !owner_can_connect(cluster)
     });
     sessions.push(last);
     sessions
@@ -372,43 +387,45 @@ fn crowd(cluster: &Cluster) -> Vec<Child> {
 #[test]
 #[ignore = "needs root and PostgreSQL 15"]
 fn a_server_that_says_nothing_is_never_called_what_it_is_not() {
-    let mut cluster = cluster();
-    cluster.append(
+    let mut cluster = create_cluster();
+    cluster.append_to_file(
         "postgresql.conf",
         "fsync = on\nmax_connections = 3\nsuperuser_reserved_connections = 0\n",
     );
     cluster.restart_at_once();
-    let shows = shown(&cluster);
-    let unsaid = |row: &str, sight: &Sight| {
+    let shows = server_values(&cluster);
+    let unsaid = |row: &str, sight: &ViewerReport| {
         assert_eq!(
-            sight.known("pg.fsync"),
+            sight.known_value("pg.fsync"),
             Some(&json!(true)),
             "{row}: its files are as it read them"
         );
         assert!(
-            sight.known("pg.synchronous_commit_overrides").is_none(),
+            sight
+                .known_value("pg.synchronous_commit_overrides")
+                .is_none(),
             "{row}"
         );
-        assert_eq!(sight.allowed(&cluster.data), "unproven", "{row}");
+        assert_eq!(sight.database_standing(&cluster.data), "unproven", "{row}");
     };
 
-    kill(postmaster(&cluster), Signal::SIGSTOP).unwrap();
+    kill(postmaster_pid(&cluster), Signal::SIGSTOP).unwrap();
     let row = "stopped by a signal";
     unsaid(
         row,
-        &State {
+        &UnresponsiveServer {
             cluster: &cluster,
             shows: shows.clone(),
         }
         .look(row),
     );
-    kill(postmaster(&cluster), Signal::SIGCONT).unwrap();
+    kill(postmaster_pid(&cluster), Signal::SIGCONT).unwrap();
 
-    let mut sessions = crowd(&cluster);
+    let mut sessions = fill_connection_slots(&cluster);
     let row = "out of connections";
     unsaid(
         row,
-        &State {
+        &UnresponsiveServer {
             cluster: &cluster,
             shows: shows.clone(),
         }
@@ -417,7 +434,7 @@ fn a_server_that_says_nothing_is_never_called_what_it_is_not() {
     for session in &mut sessions {
         session.kill_in_time();
     }
-    // What they run does not notice that they are gone.
+    // The server processes of the killed sessions do not notice the loss.
     cluster.restart_at_once();
 
     std::fs::write(
@@ -425,55 +442,59 @@ fn a_server_that_says_nothing_is_never_called_what_it_is_not() {
         "local all plain trust\nlocal all all reject\n",
     )
     .unwrap();
-    cluster.program("pg_ctl", &["-D", &cluster.path("data"), "reload"]);
-    wait_for("the owner is refused", || !is_let_in(&cluster));
+    cluster.run_server_program("pg_ctl", &["-D", &cluster.path("data"), "reload"]);
+    wait_for("the owner is refused", || !owner_can_connect(&cluster));
     let row = "the owner refused";
     unsaid(
         row,
-        &State {
+        &UnresponsiveServer {
             cluster: &cluster,
-            shows: shown(&cluster),
+            shows: server_values(&cluster),
         }
         .look(row),
     );
-    // A file that was changed since the start may have been loaded, or not.
-    cluster.append("postgresql.conf", "fsync = off\n");
-    let sight = State {
+    // walwise cannot tell whether a file changed after the start was loaded.
+    cluster.append_to_file("postgresql.conf", "fsync = off\n");
+    let sight = UnresponsiveServer {
         cluster: &cluster,
-        shows: shown(&cluster),
+        shows: server_values(&cluster),
     }
     .look("refused, and changed since");
-    assert_eq!(sight.known("pg.fsync"), None);
+    assert_eq!(sight.known_value("pg.fsync"), None);
 
-    // In recovery it answers what it is asked.
+    // A server in recovery answers queries.
     std::fs::write(cluster.data.join("pg_hba.conf"), "local all all trust\n").unwrap();
     cluster.stop();
-    cluster.append("postgresql.conf", "restore_command = 'false'\nfsync = on\n");
-    cluster.append("standby.signal", "");
+    cluster.append_to_file("postgresql.conf", "restore_command = 'false'\nfsync = on\n");
+    cluster.append_to_file("standby.signal", "");
     cluster.arguments = "-c hot_standby=on".to_owned();
     cluster.restart_at_once();
     assert_eq!(
-        show(&cluster, "plain", "plain", "transaction_read_only"),
+        show_setting(&cluster, "plain", "plain", "transaction_read_only"),
         "on"
     );
-    let sight = State {
+    let sight = UnresponsiveServer {
         cluster: &cluster,
-        shows: shown(&cluster),
+        shows: server_values(&cluster),
     }
     .look("in recovery");
-    assert!(sight.known("pg.synchronous_commit_overrides").is_some());
-    assert_eq!(sight.known("pg.fsync"), Some(&json!(true)));
+    assert!(
+        sight
+            .known_value("pg.synchronous_commit_overrides")
+            .is_some()
+    );
+    assert_eq!(sight.known_value("pg.fsync"), Some(&json!(true)));
 }
 
 #[test]
 #[ignore = "needs root, a mount name space and PostgreSQL 15"]
 fn a_server_that_sees_its_data_elsewhere_is_asked_all_the_same() {
-    let cluster = cluster();
-    cluster.append("postgresql.conf", "fsync = on\n");
+    let cluster = create_cluster();
+    cluster.append_to_file("postgresql.conf", "fsync = on\n");
     cluster.stop();
-    let seen = cluster.own().join("elsewhere");
+    let seen = cluster.own_directory().join("elsewhere");
     std::fs::create_dir(&seen).unwrap();
-    cluster.give(&seen);
+    cluster.chown_to_server(&seen);
     let mut command = Command::new("unshare");
     let script = "mount --make-rprivate / && mount --bind \"$1\" \"$2\" && \
         exec setpriv --reuid=postgres --regid=postgres --clear-groups \"$3\" -D \"$2\" -k \"$4\" -p 5499 -c full_page_writes=off";
@@ -482,41 +503,41 @@ fn a_server_that_sees_its_data_elsewhere_is_asked_all_the_same() {
         .arg(&cluster.data)
         .arg(&seen);
     command
-        .arg(cluster.command("postgres").get_program())
-        .arg(cluster.own());
-    let log = std::fs::File::create(cluster.own().join("log")).unwrap();
+        .arg(cluster.server_command("postgres").get_program())
+        .arg(cluster.own_directory());
+    let log = std::fs::File::create(cluster.own_directory().join("log")).unwrap();
     command
         .stdin(Stdio::null())
         .stdout(Stdio::null())
         .stderr(log);
     let mut server = command.spawn().unwrap();
-    wait_for("the server answers", || is_let_in(&cluster));
+    wait_for("the server answers", || owner_can_connect(&cluster));
 
     cluster.sql("ALTER DATABASE app SET synchronous_commit = off");
     let row = "in a mount name space of its own";
     let sights = look(&cluster);
-    agree(row, &cluster.data, &sights, &shown(&cluster));
+    assert_views_agree(row, &cluster.data, &sights, &server_values(&cluster));
     let root = &sights[&Viewer::Root];
     assert_eq!(
-        root.known("pg.full_page_writes"),
+        root.known_value("pg.full_page_writes"),
         Some(&json!(false)),
         "{row}: by its command line"
     );
     assert_eq!(
-        root.known("pg.synchronous_commit_overrides"),
+        root.known_value("pg.synchronous_commit_overrides"),
         Some(&json!(["database app: off"])),
         "{row}"
     );
 
-    kill(postmaster(&cluster), Signal::SIGSTOP).unwrap();
+    kill(postmaster_pid(&cluster), Signal::SIGSTOP).unwrap();
     let sights = look(&cluster);
-    kill(postmaster(&cluster), Signal::SIGCONT).unwrap();
-    agree(
+    kill(postmaster_pid(&cluster), Signal::SIGCONT).unwrap();
+    assert_views_agree(
         "the same, stopped by a signal",
         &cluster.data,
         &sights,
-        &shown(&cluster),
+        &server_values(&cluster),
     );
-    kill(postmaster(&cluster), Signal::SIGINT).unwrap();
+    kill(postmaster_pid(&cluster), Signal::SIGINT).unwrap();
     server.wait_in_time();
 }

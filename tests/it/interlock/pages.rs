@@ -1,16 +1,16 @@
-//! The chain by which a page is written whole opens nothing: neither one of its links nor all of
-//! them together.
+//! The chain of evidence for atomic page writes never opens the interlock: neither one link nor all
+//! links together.
 
-use walwise_judge::durability::{Caps, judge_targets};
+use walwise_judge::durability::{VerdictCaps, judge_targets};
 use walwise_judge::rules::{EvaluationOptions, Outcome, RuleSet, evaluate_rule};
-use walwise_model::facts::{Area, Subject};
+use walwise_model::facts::{ServerArea, Subject};
 use walwise_report::Report;
 
-use super::{RULE, offered};
-use crate::support::machine::{Machine, data};
+use super::{RULE, advice_losing_data};
+use crate::support::machine::{TestHost, data_subject};
 
-/// Facts of the chain by which a page is written whole, each with all its values by
-/// representatives: first the one with which its link holds. What is on the partition is of `sda1`.
+/// Facts of the chain for atomic page writes with representative values, the confirming value
+/// first. Facts of the partition are about `sda1`.
 const LINKS: &[(&str, &[&str])] = &[
     ("mysql.innodb_page_size", &["16384", "32768", "?"]),
     (
@@ -44,13 +44,13 @@ const LINKS: &[(&str, &[&str])] = &[
     ("device.max_io", &["262144", "8192", "?"]),
 ];
 
-/// The protected machine with a MySQL, and these values of the links.
-fn with_pages(doublewrite: &str, values: &[(&str, &str)]) -> Machine {
-    let mut machine = Machine::protected();
+/// The protected host with MySQL and these values of the links.
+fn protected_mysql_host(doublewrite: &str, values: &[(&str, &str)]) -> TestHost {
+    let mut machine = TestHost::protected();
     let cluster = Subject::cluster("/data");
-    machine.facts.link(&data(), &cluster);
-    machine.facts.link(&cluster, &data());
-    machine.facts.set_area(&cluster, Area::Mysql);
+    machine.facts.link(&data_subject(), &cluster);
+    machine.facts.link(&cluster, &data_subject());
+    machine.facts.set_area(&cluster, ServerArea::Mysql);
     for (fact, word) in [
         ("cluster.kind", "mysql"),
         ("mysql.version", "8.4.3"),
@@ -63,19 +63,19 @@ fn with_pages(doublewrite: &str, values: &[(&str, &str)]) -> Machine {
         ("target.roles", "data,redo"),
         ("target.clusters", "/data"),
     ] {
-        machine.set(fact, word);
+        machine.set_fact(fact, word);
     }
     for (fact, word) in values {
         match *fact {
-            "device.start" => machine.put(&Subject::device("sda1"), fact, word),
-            _ => machine.set(fact, word),
+            "device.start" => machine.set_fact_of(&Subject::device("sda1"), fact, word),
+            _ => machine.set_fact(fact, word),
         }
     }
     machine
 }
 
-/// The rules about a missing doublewrite buffer that apply.
-fn of_pages(report: &Report) -> Vec<&str> {
+/// Applying rules about a missing doublewrite buffer.
+fn doublewrite_rules_applying(report: &Report) -> Vec<&str> {
     let rules = ["mysql.doublewrite-off", "mysql.torn-write-prevention"];
     let applying = report
         .findings
@@ -87,8 +87,8 @@ fn of_pages(report: &Report) -> Vec<&str> {
         .collect()
 }
 
-/// No link, nor all of them, offers anything that loses data. Without copies of pages even the
-/// protected machine offers nothing, and only where every link was seen to hold is that a warning.
+/// Without a doublewrite buffer even the protected host gets no advice that loses data. Only with
+/// every link confirmed is the finding a warning instead of critical.
 #[test]
 fn no_link_of_the_chain_of_pages_opens_anything() {
     let holding: Vec<(&str, &str)> = LINKS
@@ -96,16 +96,18 @@ fn no_link_of_the_chain_of_pages_opens_anything() {
         .map(|(fact, values)| (*fact, values[0]))
         .collect();
     let offer = format!("option add nobarrier by {RULE}");
-    let copies = |values: &[(&str, &str)]| offered(&with_pages("on", values).report(true));
+    let copies = |values: &[(&str, &str)]| {
+        advice_losing_data(&protected_mysql_host("on", values).report(true))
+    };
     assert_eq!(
         copies(&[]),
         copies(&holding),
         "they add nothing to a machine with copies"
     );
     assert_eq!(copies(&holding), [offer]);
-    let all = with_pages("off", &holding).report(true);
+    let all = protected_mysql_host("off", &holding).report(true);
     assert_eq!(
-        (offered(&all), of_pages(&all)),
+        (advice_losing_data(&all), doublewrite_rules_applying(&all)),
         (vec![], vec!["mysql.torn-write-prevention"])
     );
     let mut seen = 0;
@@ -113,19 +115,23 @@ fn no_link_of_the_chain_of_pages_opens_anything() {
         for value in &values[1..] {
             let mut other = holding.clone();
             other[i].1 = value;
-            let report = with_pages("off", &other).report(true);
-            assert_eq!(offered(&report), [""; 0], "{fact} = {value}");
-            // Whether a file system of no known kind writes pages whole is a question.
+            let report = protected_mysql_host("off", &other).report(true);
+            assert_eq!(advice_losing_data(&report), [""; 0], "{fact} = {value}");
+            // An unknown file system leaves the question of atomic page writes undecided.
             let expect: &[&str] = if (*fact, *value) == ("mount.fstype", "?") {
                 &[]
             } else {
                 &["mysql.doublewrite-off"]
             };
-            assert_eq!(of_pages(&report), expect, "{fact} = {value}");
+            assert_eq!(
+                doublewrite_rules_applying(&report),
+                expect,
+                "{fact} = {value}"
+            );
             let assumed = format!("~{}", values[0]);
             other[i].1 = &assumed;
             assert_eq!(
-                offered(&with_pages("off", &other).report(true)),
+                advice_losing_data(&protected_mysql_host("off", &other).report(true)),
                 [""; 0],
                 "{fact}, assumed"
             );
@@ -156,14 +162,15 @@ fn no_pair_of_links_opens_anything() {
         for (j, second) in deviations.iter().skip(at + 1).filter(|(j, _)| j != i) {
             let mut values = holding.clone();
             (values[*i].1, values[*j].1) = (first, second);
-            let mut facts = with_pages("off", &values).facts;
-            judge_targets(&mut facts, true, &Caps::default());
+            let mut facts = protected_mysql_host("off", &values).facts;
+            judge_targets(&mut facts, true, &VerdictCaps::default());
             let applies = |rule| {
                 let circumstances = EvaluationOptions {
                     live: true,
                     traced: true,
                 };
-                evaluate_rule(rule, &facts, &data(), circumstances).outcome == Outcome::Applies
+                evaluate_rule(rule, &facts, &data_subject(), circumstances).outcome
+                    == Outcome::Applies
             };
             let unknown = [(*i, first), (*j, second)]
                 .iter()

@@ -1,5 +1,5 @@
-//! Work that fails or panics while the screens are up: they stay, report it, and nothing is left on
-//! disk.
+//! Work that fails or panics while the screens are open: the screens stay, report the failure, and
+//! leave nothing on disk.
 
 use std::fs;
 use std::io::IsTerminal;
@@ -9,58 +9,60 @@ use std::sync::atomic::{AtomicBool, AtomicU32, Ordering};
 use std::sync::{Arc, Mutex};
 
 use walwise::session::Session;
-use walwise::tui::{self, AssumedHost, Exit, JobProgress, Options, Saved, Supposition, Worker};
+use walwise::tui::{
+    self, AssumedFact, AssumedHost, ExitReason, JobProgress, SaveOutcome, ScreenOptions, Worker,
+};
 use walwise_collect as collect;
 use walwise_judge::rules::RuleSet;
 use walwise_measure::measure::Phase;
-use walwise_measure::probes::{self, Control, ProbeRequest};
+use walwise_measure::probes::{self, CancelHandle, ProbeRequest};
 use walwise_model::facts::{Source, Subject};
 use walwise_model::settings::NewFilesystem;
 use walwise_report::{Format, Report};
 use walwise_sys::host::LiveHost;
 
-use super::{directory, memory, path};
+use super::{data_directory, directory_in_memory, path};
 use crate::support::deadline::CommandInTime as _;
 use crate::support::pty::Pty;
 
 #[test]
 fn work_that_fails_leaves_the_screen_and_what_was_known() {
-    let place = directory();
+    let place = data_directory();
     let capture = place.path().join("db.host");
     let captured = Command::new(env!("CARGO_BIN_EXE_walwise"))
         .arg("capture")
         .output_in_time();
     fs::write(&capture, captured.stdout).unwrap();
     let mut pty = Pty::walwise(&["--host", capture.to_str().unwrap()]);
-    pty.until_shown("1 Overview");
-    pty.until_gone("reading");
+    pty.wait_for_text("1 Overview");
+    pty.wait_for_text_gone("reading");
     fs::remove_file(&capture).unwrap();
     pty.press("r");
-    pty.until_shown("reading the host failed");
+    pty.wait_for_text("reading the host failed");
     pty.press("p");
-    pty.until_shown("Unavailable");
+    pty.wait_for_text("Unavailable");
     pty.press("q");
-    pty.ends(0);
+    pty.assert_ends_clean(0);
 }
 
-/// Names the directory that [`screens_on_a_worker_that_panics`] is to look at.
+/// Environment variable with the directory for [`screens_on_a_worker_that_panics`].
 const DIRECTORY: &str = "WALWISE_TEST_PANICS_IN";
 
-/// Reads the machine well the first time and panics in the middle of it from then on; panics in the
-/// middle of a probe, and wherever else it is asked for something.
-struct Panicking {
+/// Reads the host once without fault, and panics in the middle of every later read, every probe,
+/// and any other request.
+struct PanickingWorker {
     directory: PathBuf,
     reads: AtomicU32,
     looked: Mutex<Option<Session>>,
 }
 
-fn program() -> PathBuf {
+fn test_program() -> PathBuf {
     env!("CARGO_BIN_EXE_walwise").into()
 }
 
-impl Worker for Panicking {
+impl Worker for PanickingWorker {
     fn collect(&self, progress: &mut dyn FnMut(JobProgress)) -> Result<Report, String> {
-        let host = LiveHost::with_program(program());
+        let host = LiveHost::with_program(test_program());
         let request = collect::Request {
             target: Some(self.directory.clone()),
             allow_missing: true,
@@ -88,9 +90,9 @@ impl Worker for Panicking {
         _: &mut dyn FnMut(JobProgress),
     ) -> Result<Report, String> {
         let mut request = ProbeRequest::new(&self.directory);
-        request.program = program();
-        let plan = probes::plan(&request).map_err(|refusal| refusal.to_string())?;
-        let found = probes::run(&plan, &Control::from(Arc::clone(cancel)), &mut |now| {
+        request.program = test_program();
+        let plan = probes::plan_probe(&request).map_err(|refusal| refusal.to_string())?;
+        let found = probes::run_probe(&plan, &CancelHandle::from(Arc::clone(cancel)), &mut |now| {
             let is_there = fs::read_dir(&self.directory).unwrap().next().is_some();
             assert!(
                 !(is_there && now.phase == Phase::Rounds),
@@ -100,7 +102,11 @@ impl Worker for Panicking {
         Err(format!("it did not panic: {:?}", found.is_ok()))
     }
 
-    fn choose_filesystem(&self, _: &Subject, _: Option<NewFilesystem>) -> Result<Report, String> {
+    fn replan_with_filesystem(
+        &self,
+        _: &Subject,
+        _: Option<NewFilesystem>,
+    ) -> Result<Report, String> {
         panic!("a panic while choosing")
     }
 
@@ -108,42 +114,45 @@ impl Worker for Panicking {
         Vec::new()
     }
 
-    fn suppose(&self, _: &[Supposition]) -> Result<AssumedHost, String> {
+    fn evaluate_assumptions(&self, _: &[AssumedFact]) -> Result<AssumedHost, String> {
         panic!("a panic while supposing")
     }
 
-    fn document(&self, _: Format) -> Result<String, String> {
+    fn render_document(&self, _: Format) -> Result<String, String> {
         panic!("a panic while writing")
     }
 
-    fn save(&self, _: Format, _: &str, _: &str, _: bool) -> Result<Saved, String> {
+    fn save_document(&self, _: Format, _: &str, _: &str, _: bool) -> Result<SaveOutcome, String> {
         panic!("a panic while saving")
     }
 }
 
-/// No test: what the one below starts in a terminal, with a worker that the program does not have.
+/// Child process of the test below: opens the screens in a terminal with a worker that panics.
 #[test]
 fn screens_on_a_worker_that_panics() {
     let Some(directory) = std::env::var_os(DIRECTORY).filter(|_| std::io::stdin().is_terminal())
     else {
         return;
     };
-    let worker = Panicking {
+    let worker = PanickingWorker {
         directory: directory.into(),
         reads: AtomicU32::new(0),
         looked: Mutex::default(),
     };
-    let options = Options {
+    let options = ScreenOptions {
         colour: true,
         ascii: false,
         in_tmux: false,
     };
-    assert_eq!(tui::run(Arc::new(worker), options).unwrap(), Exit::Quit);
+    assert_eq!(
+        tui::run(Arc::new(worker), options).unwrap(),
+        ExitReason::Quit
+    );
 }
 
 #[test]
 fn a_worker_that_panics_costs_its_work_and_nothing_else() {
-    let data = memory();
+    let data = directory_in_memory();
     let this = std::env::current_exe().unwrap();
     let test = [
         "--exact",
@@ -153,10 +162,10 @@ fn a_worker_that_panics_costs_its_work_and_nothing_else() {
     ];
     let variables = [(DIRECTORY, path(&data))];
     let mut pty = Pty::program_in(Path::new("."), &variables, this.to_str().unwrap(), &test)
-        .keeping(data.path());
-    pty.until_shown("Fix first");
+        .with_kept_directory(data.path());
+    pty.wait_for_text("Fix first");
     pty.press("p");
-    pty.until_shown("It panics.");
+    pty.wait_for_text("It panics.");
     pty.press("y");
     pty.until("the probe has failed", |screen| {
         let shown = screen
@@ -168,16 +177,17 @@ fn a_worker_that_panics_costs_its_work_and_nothing_else() {
     });
     pty.assert_untouched("the scratch file went with the panic");
     pty.press("r");
-    let shown = pty.until_shown("reading the host failed: this is a bug in walwise: a panic while");
+    let shown =
+        pty.wait_for_text("reading the host failed: this is a bug in walwise: a panic while");
     assert!(!shown.contains("panicked"), "{shown}");
     pty.press("e\r");
-    pty.until_shown("a panic while writing");
+    pty.wait_for_text("a panic while writing");
     pty.press("4");
-    pty.until_shown("in order of application");
+    pty.wait_for_text("in order of application");
     pty.press("q");
-    pty.ends(0);
+    pty.assert_ends_clean(0);
     assert!(
-        !pty.written().contains("\x1b[31mreading"),
+        !pty.all_output().contains("\x1b[31mreading"),
         "a panic's message is text from anywhere"
     );
 }

@@ -1,16 +1,14 @@
-//! Terminal input that no person types: pastes, junk, and a terminal that accepts no output.
-
 use std::time::{Duration, Instant};
 
 use nix::sys::signal::Signal;
 
-use super::{capture, directory, memory, path, probing};
+use super::{capture_path, data_directory, directory_in_memory, open_and_start_probe, path};
 use crate::support::pty::Pty;
 use crate::support::running::wait_for;
 
-/// Ten thousand bytes of everything that a terminal hands on as pasted: letters that are keys, line
-/// ends, control characters, escape sequences.
-fn junk() -> String {
+/// 10,000 bytes of everything that a terminal may pass on from a paste: letters with key bindings,
+/// line ends, control characters, escape sequences.
+fn junk_input() -> String {
     let pieces = [
         "q",
         "py",
@@ -35,80 +33,80 @@ fn junk() -> String {
         .collect::<String>()
 }
 
-fn pasted(text: &str) -> String {
+fn bracketed_paste(text: &str) -> String {
     format!("\x1b[200~{text}\x1b[201~")
 }
 
 #[test]
 fn a_paste_is_no_keys() {
-    let data = memory();
+    let data = directory_in_memory();
     let mut pty = Pty::walwise(&[path(&data)]);
-    pty.until_shown("recommended");
-    assert!(junk().len() > 10_000);
-    pty.press(&pasted(&junk()));
-    let shown = pty.until_shown("pasted text is ignored outside text fields");
+    pty.wait_for_text("recommended");
+    assert!(junk_input().len() > 10_000);
+    pty.press(&bracketed_paste(&junk_input()));
+    let shown = pty.wait_for_text("pasted text is ignored outside text fields");
     assert!(shown.contains("Fix first"), "{shown}");
-    // A question is not answered by it either.
+    // A paste does not answer a question either.
     pty.press("p");
-    pty.until_shown("y start");
-    pty.press(&pasted("y\r"));
-    pty.until_shown("pasted text is ignored outside text fields");
+    pty.wait_for_text("y start");
+    pty.press(&bracketed_paste("y\r"));
+    pty.wait_for_text("pasted text is ignored outside text fields");
     pty.press("n");
-    pty.until_gone("y start");
+    pty.wait_for_text_gone("y start");
     pty.assert_untouched("nothing was confirmed");
     pty.press("q");
-    pty.ends(0);
+    pty.assert_ends_clean(0);
 }
 
-/// Where a name is asked for it is what was typed, in one line.
+/// In a name field a paste is typed as one line.
 #[test]
 fn a_paste_is_typed_where_text_is_typed() {
-    let place = directory();
-    let host = capture("ext4-nobarrier.host");
+    let place = data_directory();
+    let host = capture_path("ext4-nobarrier.host");
     let mut pty = Pty::walwise_in(place.path(), &[], &["--host", host.to_str().unwrap()]);
-    pty.until_shown("Fix first");
+    pty.wait_for_text("Fix first");
     pty.press("?");
-    pty.until_shown("type to filter");
-    pty.press(&pasted("redraw\r \x07the\r"));
-    pty.until_shown("redraw the screen");
+    pty.wait_for_text("type to filter");
+    pty.press(&bracketed_paste("redraw\r \x07the\r"));
+    pty.wait_for_text("redraw the screen");
     pty.press("\x1b");
-    pty.until_gone("redraw the screen");
+    pty.wait_for_text_gone("redraw the screen");
     pty.press("w");
-    pty.until_shown("which fact?");
-    pty.press(&pasted("kernel.rel"));
-    pty.until_shown("/ kernel.rel_");
+    pty.wait_for_text("which fact?");
+    pty.press(&bracketed_paste("kernel.rel"));
+    pty.wait_for_text("/ kernel.rel_");
     pty.press("\x1b");
-    pty.until_gone("kernel.rel_");
+    pty.wait_for_text_gone("kernel.rel_");
     pty.press("2");
-    pty.until_shown("from the target down");
+    pty.wait_for_text("from the target down");
     pty.press("/");
-    pty.until_shown("esc clears");
-    pty.press(&pasted("mount.\nfstype"));
-    pty.until_shown("/ mount.fstype_");
-    pty.press(&pasted(&junk()));
-    pty.until_gone("/ mount.fstype_");
+    pty.wait_for_text("esc clears");
+    pty.press(&bracketed_paste("mount.\nfstype"));
+    pty.wait_for_text("/ mount.fstype_");
+    pty.press(&bracketed_paste(&junk_input()));
+    pty.wait_for_text_gone("/ mount.fstype_");
     pty.press("\x1b");
-    pty.until_gone("esc clears");
+    pty.wait_for_text_gone("esc clears");
     pty.press("es");
-    pty.until_shown("Save as text");
+    pty.wait_for_text("Save as text");
     pty.press("\x15");
-    pty.press(&pasted("pasted.\ntxt"));
+    pty.press(&bracketed_paste("pasted.\ntxt"));
     pty.press("\r");
-    pty.until_shown("saved: ");
-    pty.asked_for(&place.path().join("pasted.txt"));
+    pty.wait_for_text("saved: ");
+    pty.accept_changed_file(&place.path().join("pasted.txt"));
     assert!(place.path().join("pasted.txt").exists());
     pty.press("q");
-    pty.ends(0);
+    pty.assert_ends_clean(0);
 }
 
-/// Terminals that do not mark a paste hand it on as keys. It may do what keys do; it may not do
+/// Terminals without bracketed paste pass a paste on as keys, which act as commands but must do no
 /// harm.
 #[test]
 fn junk_that_no_terminal_marked_is_survived() {
-    let data = directory();
+    let data = data_directory();
     let mut pty = Pty::walwise(&[path(&data)]);
-    pty.until_shown("Fix first");
-    // No key that leaves, measures or saves is in it.
+    pty.wait_for_text("Fix first");
+    // No piece contains a key that quits, measures or saves.
     let pieces = [
         "jjkG",
         "\x1b[B",
@@ -127,96 +125,94 @@ fn junk_that_no_terminal_marked_is_survived() {
         "\x1b[<0;300;200M",
     ];
     let junk: Vec<&str> = pieces.iter().cycle().take(3000).copied().collect();
-    // A terminal that is full hands a key on in halves, which are other keys: so wait until all of
-    // it was taken.
+    // A full terminal passes on half an escape sequence, which means other keys, so the test waits
+    // until all bytes are read.
     for whole in junk.chunks(25 * pieces.len()) {
         for piece in whole.chunks(50) {
             pty.press(&piece.concat());
         }
         pty.press("?");
-        pty.until_shown("type to filter");
+        pty.wait_for_text("type to filter");
         pty.press("\x1b");
-        pty.until_gone("type to filter");
+        pty.wait_for_text_gone("type to filter");
     }
     pty.press("5");
-    pty.until_shown("enter more");
+    pty.wait_for_text("enter more");
     pty.press("?");
-    pty.until_shown("type to filter");
+    pty.wait_for_text("type to filter");
     pty.press("zq7");
-    pty.until_shown("/ zq7_");
+    pty.wait_for_text("/ zq7_");
     pty.press("\x03");
-    pty.ends(130);
+    pty.assert_ends_clean(130);
 }
 
-/// Reads nothing more and has large pictures drawn until the program cannot get rid of them.
-fn until_stuck(pty: &mut Pty) {
-    pty.hold(true);
-    pty.resize_unseen(300, 100);
+/// Stops reading, and causes large redraws until the program blocks on its output.
+fn block_terminal_output(pty: &mut Pty) {
+    pty.set_output_held(true);
+    pty.resize_without_parser(300, 100);
     wait_for("the output is stuck", || {
         pty.press("\x0c");
-        pty.is_stuck()
+        pty.is_blocked_writing()
     });
 }
 
-/// A terminal that takes no output, over a line that hangs, keeps nobody: a signal ends the
-/// program, and what is on disk goes.
+/// A terminal that accepts no output, such as a stalled ssh connection, blocks nothing: a signal
+/// ends the program and removes its files.
 #[test]
 fn a_terminal_that_reads_nothing_keeps_nobody() {
     for during_a_probe in [false, true] {
-        let data = memory();
+        let data = directory_in_memory();
         let mut pty = if during_a_probe {
-            probing(data.path())
+            open_and_start_probe(data.path())
         } else {
             Pty::walwise(&[path(&data)])
         };
-        pty.until_shown("q quit");
-        until_stuck(&mut pty);
+        pty.wait_for_text("q quit");
+        block_terminal_output(&mut pty);
         pty.signal(Signal::SIGTERM);
-        pty.ends_unread(143);
+        pty.assert_ends_unread(143);
     }
 }
 
-/// One that is only slow gets everything in the end.
+/// A terminal that is only slow receives all output in the end.
 #[test]
 fn a_terminal_that_reads_late_misses_nothing() {
-    let data = directory();
+    let data = data_directory();
     let mut pty = Pty::walwise(&[path(&data)]);
-    pty.until_shown("Fix first");
-    until_stuck(&mut pty);
-    pty.resize_unseen(80, 24);
+    pty.wait_for_text("Fix first");
+    block_terminal_output(&mut pty);
+    pty.resize_without_parser(80, 24);
     pty.press("4");
-    pty.hold(false);
-    pty.until_shown("in order of application");
+    pty.set_output_held(false);
+    pty.wait_for_text("in order of application");
     pty.press("q");
-    pty.ends(0);
+    pty.assert_ends_clean(0);
 }
 
-/// Input that is typed fast, or over a slow line, arrives at once: Escape and the following key
-/// remain two keys.
+/// Fast typing or a slow line delivers Escape and the next key together; they must stay two keys.
 #[test]
 fn escape_and_what_follows_at_once_are_both_taken() {
-    let place = directory();
+    let place = data_directory();
     std::fs::write(place.path().join("there.txt"), "").unwrap();
-    let host = capture("ext4-nobarrier.host");
+    let host = capture_path("ext4-nobarrier.host");
     let mut pty = Pty::walwise_in(place.path(), &[], &["--host", host.to_str().unwrap()]);
-    pty.until_shown("Fix first");
+    pty.wait_for_text("Fix first");
     for keys in ["\x1b\x1b", "\x1b1", "\x1bq"] {
         pty.press("es");
-        pty.until_shown("Save as text");
+        pty.wait_for_text("Save as text");
         pty.press("\x15there.txt\r");
-        pty.until_shown("Replace it?");
+        pty.wait_for_text("Replace it?");
         pty.press(keys);
         if keys.ends_with('1') {
-            pty.until_shown("Fix first");
+            pty.wait_for_text("Fix first");
         } else if !keys.ends_with('q') {
-            pty.until_gone("Replace it?");
+            pty.wait_for_text_gone("Replace it?");
         }
     }
-    pty.ends(0);
+    pty.assert_ends_clean(0);
 }
 
-/// Places where text is typed, by the keys that lead there and what is shown then; the first takes
-/// none.
+/// Text fields: the keys that open each, and the text shown then. The first entry opens no field.
 const PLACES: [(&str, &str); 6] = [
     ("", "Fix first"),
     ("2/", "esc clears"),
@@ -226,59 +222,60 @@ const PLACES: [(&str, &str); 6] = [
     ("t", "Targets, worst first"),
 ];
 
-/// However much is pasted, wherever, marked or not: Ctrl-C behind it ends the program at once. The
-/// figure is printed.
+/// After a paste of any size into any field, Ctrl-C ends the program at once. The test prints the
+/// time taken.
 #[test]
 fn ctrl_c_passes_a_paste_of_a_megabyte() {
-    let host = capture("real-loop-xfs.host");
+    let host = capture_path("real-loop-xfs.host");
     let much = "jk \u{202e}".repeat((1 << 20) / 6);
     for (keys, shown) in PLACES {
         for (begin, end) in [("\x1b[200~", "\x1b[201~"), ("\x1b[200~", ""), ("", "")] {
-            let place = directory();
+            let place = data_directory();
             let mut pty = Pty::walwise_in(place.path(), &[], &["--host", host.to_str().unwrap()]);
-            pty.until_shown("Fix first");
+            pty.wait_for_text("Fix first");
             pty.press(keys);
-            pty.until_shown(shown);
+            pty.wait_for_text(shown);
             let begun = Instant::now();
             pty.press(&[begin, &much, end].concat());
             pty.press("\x03");
-            pty.ends(130);
+            pty.assert_ends_clean(130);
             let all = begun.elapsed();
             assert!(all < Duration::from_secs(30), "{shown}, {begin:?}: {all:?}");
             assert!(
-                !pty.written().contains('\u{202e}'),
+                !pty.all_output().contains('\u{202e}'),
                 "{shown}: what is hostile is drawn"
             );
             assert!(
-                pty.largest() < 150 << 20,
+                pty.peak_memory() < 150 << 20,
                 "{shown}, {begin:?}: {} bytes",
-                pty.largest()
+                pty.peak_memory()
             );
         }
     }
 }
 
-/// What terminals hand on as keys is typed as fast as what they mark, up to what a field holds.
+/// Keys of an unbracketed paste are typed as fast as a bracketed one, up to the length limit of a
+/// field.
 #[test]
 fn a_text_field_holds_so_much_and_says_so() {
-    let place = directory();
-    let host = capture("real-loop-xfs.host");
+    let place = data_directory();
+    let host = capture_path("real-loop-xfs.host");
     let mut pty = Pty::walwise_in(place.path(), &[], &["--host", host.to_str().unwrap()]);
-    pty.until_shown("Fix first");
+    pty.wait_for_text("Fix first");
     for (keys, shown) in &PLACES[1..] {
-        for text in ["x".repeat(10_000), pasted(&"デ".repeat(10_000))] {
+        for text in ["x".repeat(10_000), bracketed_paste(&"デ".repeat(10_000))] {
             pty.press(keys);
-            pty.until_shown(shown);
+            pty.wait_for_text(shown);
             pty.press(&text);
-            pty.until_shown("limited to 500 characters");
+            pty.wait_for_text("limited to 500 characters");
             pty.press("\x15");
-            pty.until_gone("limited to 500 characters");
+            pty.wait_for_text_gone("limited to 500 characters");
             pty.press("\x1b");
-            pty.until_gone(shown);
+            pty.wait_for_text_gone(shown);
             pty.press("1");
-            pty.until_shown("Fix first");
+            pty.wait_for_text("Fix first");
         }
     }
     pty.press("q");
-    pty.ends(0);
+    pty.assert_ends_clean(0);
 }

@@ -1,5 +1,3 @@
-//! Signals, keys and closed terminals that end the screens.
-
 use std::fs;
 use std::io::Write;
 use std::os::unix::fs::OpenOptionsExt;
@@ -10,47 +8,47 @@ use nix::fcntl::OFlag;
 use nix::pty::{PtyMaster, grantpt, posix_openpt, ptsname_r, unlockpt};
 use nix::sys::signal::Signal;
 
-use super::{directory, memory, path};
+use super::{data_directory, directory_in_memory, path};
 use crate::support::deadline::read_in_time;
 use crate::support::pty::Pty;
 use crate::support::running::wait_for;
-use crate::support::untouched::Untouched;
+use crate::support::untouched::DirectorySnapshot;
 
 #[test]
 fn signals_restore_the_terminal_and_name_themselves() {
-    let data = directory();
+    let data = data_directory();
     for (signal, code) in [
         (Signal::SIGTERM, 143),
         (Signal::SIGINT, 130),
         (Signal::SIGHUP, 129),
     ] {
         let mut pty = Pty::walwise(&[path(&data)]);
-        pty.until_shown("Overview");
+        pty.wait_for_text("Overview");
         pty.signal_foreground(signal);
-        pty.ends(code);
+        pty.assert_ends_clean(code);
     }
 }
 
 #[test]
 fn ctrl_c_ends_it_at_once() {
-    let data = directory();
+    let data = data_directory();
     let mut pty = Pty::walwise(&[path(&data)]);
-    pty.until_shown("Overview");
+    pty.wait_for_text("Overview");
     pty.press("\x03");
-    pty.ends(130);
+    pty.assert_ends_clean(130);
 }
 
-/// A terminal that can be closed while the program has it.
-struct Closable {
+/// A terminal that can be closed while the program uses it.
+struct ClosableTerminal {
     master: PtyMaster,
     parser: vt100::Parser,
     child: Child,
 }
 
-impl Closable {
-    /// walwise on it, which is its own terminal or a borrowed one.
+impl ClosableTerminal {
+    /// Starts walwise on the terminal, with or without making it the controlling terminal.
     fn start(data: &Path, own: bool) -> Self {
-        // The master must not be inherited, or it would never be closed.
+        // A child that inherits the master would keep the terminal open.
         let master = posix_openpt(OFlag::O_RDWR | OFlag::O_NOCTTY | OFlag::O_CLOEXEC).unwrap();
         grantpt(&master).unwrap();
         unlockpt(&master).unwrap();
@@ -100,7 +98,7 @@ impl Closable {
         self.master.write_all(key.as_bytes()).unwrap();
     }
 
-    /// Closes it, and gives the exit code.
+    /// Closes the terminal; returns the exit code.
     fn close(self) -> Option<i32> {
         drop(self.master);
         let mut child = self.child;
@@ -113,32 +111,40 @@ impl Closable {
     }
 }
 
-/// A program learns of the end of its own terminal by a signal; the end of a borrowed one it has to
-/// notice.
+/// SIGHUP reports the end of the controlling terminal only; on any other terminal the program must
+/// notice the end by itself.
 #[test]
 fn a_terminal_that_is_closed_ends_it() {
-    let data = directory();
-    let kept = Untouched::now(data.path());
+    let data = data_directory();
+    let kept = DirectorySnapshot::take(data.path());
     for own in [true, false] {
-        let mut terminal = Closable::start(data.path(), own);
+        let mut terminal = ClosableTerminal::start(data.path(), own);
         terminal.until_shown("Overview");
         assert_eq!(terminal.close(), Some(129), "own terminal: {own}");
-        assert!(kept.differences().is_empty(), "{:?}", kept.differences());
+        assert!(
+            kept.changed_paths().is_empty(),
+            "{:?}",
+            kept.changed_paths()
+        );
     }
 }
 
 #[test]
 fn a_terminal_that_is_closed_during_a_probe_ends_that_too() {
     for own in [true, false] {
-        let data = memory();
-        let kept = Untouched::now(data.path());
-        let mut terminal = Closable::start(data.path(), own);
+        let data = directory_in_memory();
+        let kept = DirectorySnapshot::take(data.path());
+        let mut terminal = ClosableTerminal::start(data.path(), own);
         terminal.until_shown("recommended");
         terminal.press("p");
         terminal.until_shown("y start");
         terminal.press("y");
         terminal.until_shown("back to back");
         assert_eq!(terminal.close(), Some(129), "own terminal: {own}");
-        assert!(kept.differences().is_empty(), "{:?}", kept.differences());
+        assert!(
+            kept.changed_paths().is_empty(),
+            "{:?}",
+            kept.changed_paths()
+        );
     }
 }

@@ -1,17 +1,16 @@
-//! Complete jobs on file systems of their own: a new server on a free disk, and a check after an
+//! Complete tasks on file systems of their own: a new server on a free disk, and a check after an
 //! upgrade.
 
 use std::fs;
 
-use super::{directory, start_probe, suppose_another_kernel};
+use super::{assume_older_kernel, data_directory, start_probe};
 use crate::support::deadline::CommandInTime as _;
-use crate::support::loops::{Loop, ext4};
+use crate::support::loops::{LoopDevice, mount_ext4};
 use crate::support::pty::Pty;
 use crate::support::{run, stdout, walwise};
 
-/// The last text sent to the clipboard.
-fn copied(pty: &Pty) -> String {
-    let written = pty.written();
+fn last_clipboard_text(pty: &Pty) -> String {
+    let written = pty.all_output();
     let (_, rest) = written.rsplit_once("\x1b]52;c;").unwrap();
     let (coded, _) = rest.split_once(['\x07', '\x1b']).unwrap();
     let value = |byte: u8| match byte {
@@ -36,16 +35,16 @@ fn copied(pty: &Pty) -> String {
     String::from_utf8(bytes.collect()).unwrap()
 }
 
-/// The lines of `walwise check` for a target, without the one with the time.
-fn checked(target: &str, format: &str) -> Vec<String> {
-    timeless(&stdout(
+/// Lines that `walwise check` prints for a target, without the timestamp.
+fn check_lines(target: &str, format: &str) -> Vec<String> {
+    lines_without_timestamp(&stdout(
         &walwise()
             .args(["check", target, "--no-probe", "--format", format])
             .output_in_time(),
     ))
 }
 
-fn timeless(document: &str) -> Vec<String> {
+fn lines_without_timestamp(document: &str) -> Vec<String> {
     let is_time = |word: &str| {
         let word = word.trim_matches(|c: char| !c.is_ascii_alphanumeric());
         word.len() == 20 && word.ends_with('Z') && word.contains('T')
@@ -56,7 +55,7 @@ fn timeless(document: &str) -> Vec<String> {
             .collect::<Vec<_>>()
             .join(" ")
     };
-    // How much of a disk is read in a second is another each time.
+    // The amount of a disk that is read in one second differs from run to run.
     document
         .lines()
         .filter(|line| !line.starts_with("# No mount, swap space"))
@@ -64,35 +63,36 @@ fn timeless(document: &str) -> Vec<String> {
         .collect()
 }
 
-/// Started without a target it finds the disk, and what is to be made of it is one key away.
+/// Without a target walwise finds the free disk; one key opens the choice of its file system.
 #[test]
 #[ignore = "needs root: loop devices"]
 fn a_free_disk_is_found_among_all_that_is_there() {
-    let disk = Loop::new(512);
+    let disk = LoopDevice::new(512);
     let mut pty = Pty::walwise(&[]);
-    let mut shown = pty.until_shown("Fix first");
-    while !target(&shown).ends_with(&disk.device) {
-        let before = target(&shown);
+    let mut shown = pty.wait_for_text("Fix first");
+    while !selected_target(&shown).ends_with(&disk.device) {
+        let before = selected_target(&shown);
         pty.press("]");
-        shown = pty.until("next target", |screen| target(&screen.contents()) != before);
+        shown = pty.until("next target", |screen| {
+            selected_target(&screen.contents()) != before
+        });
     }
-    pty.until_shown("Durability can't be checked until");
+    pty.wait_for_text("Durability can't be checked until");
     pty.press("4");
-    let shown = pty.until_shown("in order of application");
+    let shown = pty.wait_for_text("in order of application");
     assert!(shown.contains("mkfs.options"), "{shown}");
     pty.press("q");
-    pty.ends(0);
+    pty.assert_ends_clean(0);
 }
 
-/// The whole first job: known and unknown facts of the disk, the advice with its reasons, and the
-/// plan as files.
+/// The whole first task: facts of the disk, the advice with its reasons, and the plan as files.
 #[test]
 #[ignore = "needs root: loop devices"]
 fn a_new_server_from_a_free_disk_to_the_exported_plan() {
-    let place = directory();
-    let disk = Loop::new(512);
+    let place = data_directory();
+    let disk = LoopDevice::new(512);
     let mut pty = Pty::walwise_in(place.path(), &[], &[&disk.device]);
-    let shown = pty.until_shown("Fix first");
+    let shown = pty.wait_for_text("Fix first");
     for said in [
         "Durability can't be checked until",
         "No mount, swap space",
@@ -102,42 +102,42 @@ fn a_new_server_from_a_free_disk_to_the_exported_plan() {
     ] {
         assert!(shown.contains(said), "{said}:\n{shown}");
     }
-    // Nothing can be measured before there is a file system.
+    // The probe needs a file system first.
     pty.press("p");
-    pty.until_shown("Unavailable (probe");
+    pty.wait_for_text("Unavailable (probe");
     pty.press("2");
-    let shown = pty.until_shown("from the target down");
+    let shown = pty.wait_for_text("from the target down");
     assert!(
         shown.contains("device, ") && shown.contains(disk.name()),
         "{shown}"
     );
-    // What is said by hand is marked, and stays out of the plan.
-    suppose_another_kernel(&mut pty);
+    // Assumed facts are marked, and stay out of the plan.
+    assume_older_kernel(&mut pty);
     pty.press("W");
-    pty.until_gone("WHAT IF");
+    pty.wait_for_text_gone("WHAT IF");
     pty.press("1");
-    pty.until_shown("Fix first");
+    pty.wait_for_text("Fix first");
     pty.press("4");
-    let shown = pty.until_shown("in order of application");
+    let shown = pty.wait_for_text("in order of application");
     assert!(shown.contains("downtime"), "{shown}");
     pty.press("y");
     let line = format!(
         "walwise check {} --format script --output setup.sh",
         disk.device
     );
-    pty.until_shown("clipboard: walwise check");
-    assert_eq!(copied(&pty), line);
+    pty.wait_for_text("clipboard: walwise check");
+    assert_eq!(last_clipboard_text(&pty), line);
     pty.press("\r");
-    pty.until_shown("published figures");
-    // What is to be pasted, as `check` of the same disk gives it; the rest also tells of what
-    // changes all the time.
+    pty.wait_for_text("published figures");
+    // The export must equal the commands that `check` prints for the disk; the rest of the output
+    // contains values that change constantly.
     pty.press("e");
-    pty.until_shown("Nothing is written until you confirm with s");
+    pty.wait_for_text("Nothing is written until you confirm with s");
     let forms = ["script", "conf", "fstab", "udev"];
     for (format, down) in forms.into_iter().zip(["jj", "j", "j", "j"]) {
         pty.press(down);
         pty.press("s");
-        pty.until_shown(&format!("Save as {format}"));
+        pty.wait_for_text(&format!("Save as {format}"));
         pty.press(&format!("\x15{format}.plan\r"));
         let file = place.path().join(format!("{format}.plan"));
         pty.until("it says where", |screen| {
@@ -145,28 +145,28 @@ fn a_new_server_from_a_free_disk_to_the_exported_plan() {
             said.contains(&format!("saved:{}", file.display())) && !said.contains("Saveas")
         });
         assert_eq!(
-            timeless(&fs::read_to_string(&file).unwrap()),
-            checked(&disk.device, format),
+            lines_without_timestamp(&fs::read_to_string(&file).unwrap()),
+            check_lines(&disk.device, format),
             "{format}"
         );
-        pty.asked_for(&file);
+        pty.accept_changed_file(&file);
     }
     pty.press("q");
-    pty.ends(0);
+    pty.assert_ends_clean(0);
 }
 
-/// The second job: one command says what is worse since the report kept from before, and the
-/// screens lead from the thing to do to its reasons and the command that does it.
+/// The second task: one command reports what got worse since the saved report, and the screens lead
+/// from the task to its reasons and command.
 #[test]
 #[ignore = "needs root: loop devices"]
 fn after_an_upgrade_from_what_is_worse_to_the_command() {
-    let place = directory();
-    let mounted = ext4(&[], "");
-    let data = mounted.dir("data");
+    let place = data_directory();
+    let mounted = mount_ext4(&[], "");
+    let data = mounted.create_subdirectory("data");
     let data = data.to_str().unwrap();
     let kept = place.path().join("before.json");
     let file = kept.to_str().unwrap();
-    // The machine beneath may be at risk before, so how it ends says nothing.
+    // The host's own disk may already be at risk, so the exit code proves nothing.
     walwise()
         .args([
             "check",
@@ -185,8 +185,8 @@ fn after_an_upgrade_from_what_is_worse_to_the_command() {
         &[],
         &["check", data, "--no-probe", "--baseline", file],
     );
-    pty.ends(3);
-    let said = pty.written();
+    pty.assert_ends_clean(3);
+    let said = pty.all_output();
     for wanted in ["AT RISK", "nobarrier", "worse"] {
         assert!(
             said.to_lowercase().contains(&wanted.to_lowercase()),
@@ -194,25 +194,25 @@ fn after_an_upgrade_from_what_is_worse_to_the_command() {
         );
     }
     let mut pty = Pty::walwise_in(place.path(), &[], &[data]);
-    let shown = pty.until_shown("Fix first");
+    let shown = pty.wait_for_text("Fix first");
     assert!(
         shown.contains("AT RISK") && shown.contains("DROPPED"),
         "{shown}"
     );
-    // From the verdict down to the thing to do, and in.
+    // Moves from the verdict down to the first task, then opens that task.
     pty.press("j");
-    pty.until_shown("remove nobarrier");
+    pty.wait_for_text("remove nobarrier");
     pty.press("\r");
-    let shown = pty.until_shown("With nobarrier the journal sends no flush");
+    let shown = pty.wait_for_text("With nobarrier the journal sends no flush");
     assert!(shown.contains("critical"), "{shown}");
     pty.press("y");
-    pty.until_shown("clipboard");
-    let commands = copied(&pty);
+    pty.wait_for_text("clipboard");
+    let commands = last_clipboard_text(&pty);
     assert!(
         commands.contains("mount -o remount,barrier=1,"),
         "{commands}"
     );
-    // What was copied does what was promised; read again, the danger is gone.
+    // The copied command does what was promised; after a rescan the risk is gone.
     for command in commands.lines() {
         run("sh", &["-c", command]);
     }
@@ -222,11 +222,11 @@ fn after_an_upgrade_from_what_is_worse_to_the_command() {
         shown.contains("Fix first") && !shown.contains("DROPPED") && !shown.contains("reading")
     });
     pty.press("q");
-    pty.ends(0);
+    pty.assert_ends_clean(0);
 }
 
-/// The target in the row of the tabs.
-fn target(screen: &str) -> String {
+/// The target shown in the row of tabs.
+fn selected_target(screen: &str) -> String {
     let tabs = screen.lines().nth(1).unwrap_or_default();
     tabs.split("Export")
         .nth(1)
@@ -236,23 +236,23 @@ fn target(screen: &str) -> String {
         .to_owned()
 }
 
-/// The price of a commit without barriers proves nothing about one with them; mistaken for it, it
-/// would accuse the disk.
+/// Latency measured without barriers must not count for commits with barriers, or walwise would
+/// suspect the disk.
 #[test]
 #[ignore = "needs root: loop devices"]
 fn what_was_measured_before_a_remount_is_not_taken_for_how_it_is_now() {
-    let mounted = ext4(&[], "nobarrier");
-    let data = mounted.dir("data");
+    let mounted = mount_ext4(&[], "nobarrier");
+    let data = mounted.create_subdirectory("data");
     let mut pty = Pty::walwise(&[data.to_str().unwrap()]);
-    // There is room for the price of a commit beneath all that is critical here.
+    // Tall enough to show the commit latency below all critical findings.
     pty.resize(80, 40);
     start_probe(&mut pty);
     pty.press("c");
-    pty.until_shown("rounds in");
+    pty.wait_for_text("rounds in");
     mounted.remount("barrier=1");
     pty.press("1r");
-    let shown = pty.until_shown("recommended");
+    let shown = pty.wait_for_text("recommended");
     assert!(!shown.contains("none arrived"), "{shown}");
     pty.press("q");
-    pty.ends(0);
+    pty.assert_ends_clean(0);
 }

@@ -8,22 +8,22 @@ use std::process::{Command, Stdio};
 use nix::sys::signal::{Signal, kill};
 use nix::unistd::Pid;
 
-use super::{memory, path, probing, start_probe};
+use super::{directory_in_memory, open_and_start_probe, path, start_probe};
 use crate::support::deadline::CommandInTime as _;
 use crate::support::pty::Pty;
 use crate::support::running::wait_for;
 
-/// A probe that is surely under way: stopped from outside while its scratch file is there. It may
-/// be over before it is stopped; then it is a matter of trying again.
-fn frozen(data: &Path) -> Pty {
+/// A probe that is certainly running: stopped by SIGSTOP while its scratch file exists. A probe
+/// that ended first is started again.
+fn start_frozen_probe(data: &Path) -> Pty {
     let stopped = |_| {
-        let mut pty = probing(data);
+        let mut pty = open_and_start_probe(data);
         if pty.freeze() {
             return Some(pty);
         }
         pty.thaw();
         pty.press("q");
-        pty.ends(0);
+        pty.assert_ends_clean(0);
         None
     };
     (0..50)
@@ -33,14 +33,14 @@ fn frozen(data: &Path) -> Pty {
 
 #[test]
 fn a_probe_is_confirmed_watched_cancelled_and_made_again() {
-    let place = memory();
+    let place = directory_in_memory();
     let data = place.path().join("data");
     fs::create_dir(&data).unwrap();
     fs::write(data.join("there before"), "kept").unwrap();
-    let mut pty = frozen(&data);
+    let mut pty = start_frozen_probe(&data);
     pty.press("c");
     pty.thaw();
-    let screen = pty.until_shown("rounds in");
+    let screen = pty.wait_for_text("rounds in");
     assert!(screen.contains("partial results kept"), "{screen}");
     assert!(
         screen.contains("fdatasync"),
@@ -54,16 +54,16 @@ fn a_probe_is_confirmed_watched_cancelled_and_made_again() {
     });
     pty.assert_untouched("after the second");
     pty.press("q");
-    pty.ends(0);
+    pty.assert_ends_clean(0);
 }
 
 #[test]
 fn a_probe_without_screens_says_how_it_goes_on_a_terminal_only() {
-    let data = memory();
+    let data = directory_in_memory();
     let probe = ["probe", path(&data), "--seconds", "1"];
     let mut pty = Pty::walwise(&probe);
-    pty.ends(0);
-    let written = pty.written();
+    pty.assert_ends_clean(0);
+    let written = pty.all_output();
     for said in [
         "writes at most",
         "measuring: round 1, at most ",
@@ -88,11 +88,11 @@ fn a_probe_without_screens_says_how_it_goes_on_a_terminal_only() {
 #[test]
 fn leaving_during_a_probe_takes_the_scratch_file_along() {
     for (leave, code) in [("q", 0), ("\x03", 130)] {
-        let data = memory();
-        let mut pty = frozen(data.path());
+        let data = directory_in_memory();
+        let mut pty = start_frozen_probe(data.path());
         pty.press(leave);
         pty.thaw();
-        pty.ends(code);
+        pty.assert_ends_clean(code);
     }
 }
 
@@ -103,23 +103,23 @@ fn a_signal_during_a_probe_takes_the_scratch_file_along() {
         (Signal::SIGINT, 130),
         (Signal::SIGHUP, 129),
     ] {
-        let data = memory();
-        let mut pty = frozen(data.path());
+        let data = directory_in_memory();
+        let mut pty = start_frozen_probe(data.path());
         pty.signal(signal);
         pty.thaw();
-        pty.ends(code);
+        pty.assert_ends_clean(code);
     }
 }
 
 #[test]
 fn killed_during_a_probe_it_leaves_nothing() {
-    let data = memory();
-    let mut pty = frozen(data.path());
-    pty.killed();
+    let data = directory_in_memory();
+    let mut pty = start_frozen_probe(data.path());
+    pty.kill_and_check_cleanup();
 }
 
-/// The children of a process that have this argument.
-fn children(of: u32, argument: &str) -> Vec<Pid> {
+/// Child processes of `of` with this argument.
+fn children_with_argument(of: u32, argument: &str) -> Vec<Pid> {
     let mut found = Vec::new();
     for entry in fs::read_dir("/proc").unwrap() {
         let entry = entry.unwrap().path();
@@ -146,45 +146,45 @@ fn children(of: u32, argument: &str) -> Vec<Pid> {
     found
 }
 
-/// The watcher is there for when the prober dies; without it the prober still tidies up.
+/// The watcher only cleans up after a dead prober; without the watcher the prober still cleans up.
 #[test]
 fn a_watcher_that_is_killed_changes_nothing() {
-    let data = memory();
-    let mut pty = frozen(data.path());
-    let watchers = children(pty.process(), "__watch");
+    let data = directory_in_memory();
+    let mut pty = start_frozen_probe(data.path());
+    let watchers = children_with_argument(pty.pid(), "__watch");
     let [watcher] = watchers[..] else {
         panic!("{watchers:?}")
     };
     kill(watcher, Signal::SIGKILL).unwrap();
     pty.thaw();
-    pty.until_shown("rounds in");
+    pty.wait_for_text("rounds in");
     pty.assert_untouched("after the probe");
     pty.press("q");
-    pty.ends(0);
+    pty.assert_ends_clean(0);
 }
 
-/// The processes that read the machine are expendable: each one killed loses only its own answer.
+/// A killed reader process loses only its own answer.
 #[test]
 fn readers_that_are_killed_cost_their_own_answers() {
-    let data = memory();
+    let data = directory_in_memory();
     let mut pty = Pty::walwise(&[path(&data)]);
-    pty.until_shown("Fix first");
+    pty.wait_for_text("Fix first");
     wait_for("one is caught", || {
-        // It may all have been read before one was.
+        // The host may have been read before a reader was killed.
         if !pty.shows("reading") {
             pty.press("r");
         }
-        let readers = children(pty.process(), "__ask");
+        let readers = children_with_argument(pty.pid(), "__ask");
         readers
             .into_iter()
             .any(|reader| kill(reader, Signal::SIGKILL).is_ok())
     });
-    pty.until_gone("reading");
-    pty.until_shown("Fix first");
+    pty.wait_for_text_gone("reading");
+    pty.wait_for_text("Fix first");
     pty.press("r");
-    pty.until_gone("reading");
+    pty.wait_for_text_gone("reading");
     pty.press("4");
-    pty.until_shown("in order of application");
+    pty.wait_for_text("in order of application");
     pty.press("q");
-    pty.ends(0);
+    pty.assert_ends_clean(0);
 }

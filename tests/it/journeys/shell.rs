@@ -1,35 +1,35 @@
-//! Stopped and continued under a shell, by key and from outside.
+//! Job control under a shell: walwise stopped by key and by signal, then continued.
 
 use nix::sys::signal::Signal;
 
-use super::{directory, path};
+use super::{data_directory, path};
 use crate::support::pty::Pty;
 
-/// Stops by key or by signal, sees the shell, continues, and leaves.
+/// Stops walwise, checks that the shell has the terminal, continues walwise, and quits.
 fn stop_and_continue(stop: impl FnOnce(&mut Pty)) {
-    let data = directory();
+    let data = data_directory();
     let script = format!(
         "\"$W\" '{}'; echo STOPPED; read _; fg; echo \"DONE $?\"; read _",
         path(&data)
     );
     let mut pty = Pty::shell(&script);
-    pty.until_shown("Fix first");
+    pty.wait_for_text("Fix first");
     stop(&mut pty);
     pty.until("the shell is back", |screen| {
         screen.contents().contains("STOPPED") && !screen.alternate_screen() && !screen.hide_cursor()
     });
-    pty.assert_given_back();
+    pty.assert_terminal_restored();
     pty.press("\n");
     pty.until("the screen is back", |screen| {
         screen.alternate_screen() && screen.contents().contains("Fix first")
     });
     pty.press("4");
-    pty.until_shown("in order of application");
+    pty.wait_for_text("in order of application");
     pty.press("q");
-    pty.until_shown("DONE 0");
-    pty.assert_given_back();
+    pty.wait_for_text("DONE 0");
+    pty.assert_terminal_restored();
     pty.press("\n");
-    pty.ends(0);
+    pty.assert_ends_clean(0);
 }
 
 #[test]
@@ -44,35 +44,35 @@ fn a_stop_signal_from_outside_does_the_same() {
 
 #[test]
 fn continued_in_the_background_it_leaves_the_terminal_alone() {
-    let data = directory();
+    let data = data_directory();
     let script = format!(
         "\"$W\" '{}'; echo STOPPED; bg; read _; echo STILL-THE-SHELL; read _; fg; echo \"DONE $?\"",
         path(&data)
     );
     let mut pty = Pty::shell(&script);
-    pty.until_shown("Fix first");
+    pty.wait_for_text("Fix first");
     pty.press("\x1a");
-    pty.until_shown("STOPPED");
+    pty.wait_for_text("STOPPED");
     pty.press("\n");
-    pty.until_shown("STILL-THE-SHELL");
-    pty.assert_given_back();
+    pty.wait_for_text("STILL-THE-SHELL");
+    pty.assert_terminal_restored();
     pty.press("\n");
     pty.until("the screen is back", |screen| {
         screen.alternate_screen() && screen.contents().contains("Fix first")
     });
     pty.press("q");
-    pty.until_shown("DONE 0");
-    pty.assert_given_back();
-    pty.ends(0);
+    pty.wait_for_text("DONE 0");
+    pty.assert_terminal_restored();
+    pty.assert_ends_clean(0);
 }
 
 #[test]
 fn without_a_shell_above_it_ctrl_z_does_not_strand_anybody() {
-    let data = directory();
+    let data = data_directory();
     let mut pty = Pty::walwise(&[path(&data)]);
-    pty.until_shown("Fix first");
+    pty.wait_for_text("Fix first");
     pty.press("\x1a");
-    pty.until_shown("there is no shell to return to");
+    pty.wait_for_text("there is no shell to return to");
     pty.press("q");
-    pty.ends(0);
+    pty.assert_ends_clean(0);
 }

@@ -1,14 +1,16 @@
-//! Terminals that change their size at any moment.
+//! Terminals whose size changes at any moment.
 
-use super::{capture, directory, help_and_back, memory, path, probing};
+use super::{
+    capture_path, data_directory, directory_in_memory, help_and_back, open_and_start_probe, path,
+};
 use crate::support::deadline::wait_for;
 use crate::support::pty::Pty;
 
 #[test]
 fn a_size_is_followed() {
-    let data = directory();
+    let data = data_directory();
     let mut pty = Pty::walwise(&[path(&data)]);
-    pty.until_shown("Fix first");
+    pty.wait_for_text("Fix first");
     pty.resize(120, 40);
     pty.until("the last row has the keys", |screen| {
         screen
@@ -17,11 +19,11 @@ fn a_size_is_followed() {
             .is_some_and(|row| row.contains("q quit"))
     });
     pty.resize(50, 10);
-    pty.until_shown("needs 60×15, this is 50×10");
-    // Typed at the very moment of a change: neither may be lost.
+    pty.wait_for_text("needs 60×15, this is 50×10");
+    // Keys typed during the resize: neither key nor resize may be lost.
     pty.resize(100, 30);
     pty.press("4");
-    pty.until_shown("in order of application");
+    pty.wait_for_text("in order of application");
     pty.until("the last row has the keys", |screen| {
         screen
             .rows(0, 100)
@@ -30,45 +32,45 @@ fn a_size_is_followed() {
     });
     pty.press("1");
     pty.resize(80, 24);
-    pty.until_shown("Fix first");
+    pty.wait_for_text("Fix first");
     pty.press("q");
-    pty.ends(0);
+    pty.assert_ends_clean(0);
 }
 
-/// Numbers that are the same in every run.
-fn next(state: &mut u32) -> u32 {
+/// Deterministic pseudo-random numbers.
+fn next_pseudo_random(state: &mut u32) -> u32 {
     *state ^= *state << 13;
     *state ^= *state >> 17;
     *state ^= *state << 5;
     *state
 }
 
-/// Hundreds of sizes while a probe runs and keys arrive, faster than anything can be drawn; the
+/// Hundreds of resizes while a probe runs and keys arrive, faster than the screen can be drawn; the
 /// final screen equals a complete redraw.
 #[test]
 fn a_storm_of_sizes_ends_in_the_picture_that_is_drawn_anew() {
-    let data = memory();
-    let mut pty = probing(data.path());
+    let data = directory_in_memory();
+    let mut pty = open_and_start_probe(data.path());
     let mut state = 0x2f6e_2b1d;
     let keys = [
         "1", "2", "3", "4", "5", "6", "j", "k", "G", "g", " ", "\t", "x", "\x1b[B", "\x1b[A", "m",
         "t",
     ];
     for round in 0..600_u32 {
-        let [width, height] =
-            [300, 100].map(|most| u16::try_from(next(&mut state) % most + 1).unwrap());
-        // Not the last one before its time.
+        let [width, height] = [300, 100]
+            .map(|most| u16::try_from(next_pseudo_random(&mut state) % most + 1).unwrap());
+        // The final size must not occur earlier.
         let (width, height) = if round % 100 == 0 || height == 24 {
             (1, 1)
         } else {
             (width, height)
         };
-        pty.resize_unseen(width, height);
+        pty.resize_without_parser(width, height);
         if round % 3 == 0 {
-            pty.press(keys[next(&mut state) as usize % keys.len()]);
+            pty.press(keys[next_pseudo_random(&mut state) as usize % keys.len()]);
         }
     }
-    pty.resize_unseen(80, 24);
+    pty.resize_without_parser(80, 24);
     let name = &path(&data)[path(&data).len() - 4..];
     pty.press("3");
     pty.until("the end of the probe, drawn for 80×24", |screen| {
@@ -80,26 +82,25 @@ fn a_storm_of_sizes_ends_in_the_picture_that_is_drawn_anew() {
             && row(23).contains("q quit")
     });
     pty.press("2");
-    pty.until_gone("rounds in");
-    // Clears the screen and draws it.
+    pty.wait_for_text_gone("rounds in");
+    // Ctrl-L clears and redraws the screen.
     pty.press("\x0c");
-    // Seen to be drawn, by what comes after it and goes again.
+    // Opening and closing the help proves that the redraw is done.
     help_and_back(&mut pty);
     pty.press("q");
-    pty.ends(0);
-    let written = pty.written();
+    pty.assert_ends_clean(0);
+    let written = pty.all_output();
     let (drawn, _) = written.rsplit_once("\x1b[?1049l").unwrap();
     let (before, _) = drawn.rsplit_once("\x1b[2J").unwrap();
-    let [before, after] = [before, drawn].map(picture);
+    let [before, after] = [before, drawn].map(screen_text);
     assert_eq!(before, after);
 }
 
-/// Any number of columns and rows: a picture is drawn, and the memory for it is bounded.
 #[test]
 fn any_size_is_drawn_in_bounded_memory() {
-    let host = capture("real-loop-xfs.host");
+    let host = capture_path("real-loop-xfs.host");
     let mut pty = Pty::walwise(&["--host", host.to_str().unwrap()]);
-    pty.until_shown("Fix first");
+    pty.wait_for_text("Fix first");
     let mut sizes: Vec<(u16, u16)> = vec![
         (0, 0),
         (1, 1),
@@ -110,24 +111,24 @@ fn any_size_is_drawn_in_bounded_memory() {
         (0, 65_535),
     ];
     let mut state = 0x51f3_7a2b;
-    let mut side = || u16::try_from(next(&mut state) & 0xffff).unwrap();
+    let mut side = || u16::try_from(next_pseudo_random(&mut state) & 0xffff).unwrap();
     sizes.extend((0..10).map(|_| (side(), side())));
     for (width, height) in sizes {
-        let drawn = || pty.written().matches("\x1b[2J").count();
+        let drawn = || pty.all_output().matches("\x1b[2J").count();
         let before = drawn();
-        pty.resize_unseen(width, height);
+        pty.resize_without_parser(width, height);
         wait_for(&format!("{width}×{height} is drawn"), || drawn() > before);
     }
-    pty.resize_unseen(80, 24);
+    pty.resize_without_parser(80, 24);
     pty.press("4");
-    pty.until_shown("in order of application");
+    pty.wait_for_text("in order of application");
     pty.press("q");
-    pty.ends(0);
-    assert!(pty.largest() < 150 << 20, "{} bytes", pty.largest());
+    pty.assert_ends_clean(0);
+    assert!(pty.peak_memory() < 150 << 20, "{} bytes", pty.peak_memory());
 }
 
-/// The text on a screen of 80×24 after this was written.
-fn picture(written: &str) -> String {
+/// Text of an 80×24 screen after this output.
+fn screen_text(written: &str) -> String {
     let mut parser = vt100::Parser::default();
     parser.process(written.as_bytes());
     parser

@@ -1,15 +1,15 @@
-//! Kinds of terminals: with few colours, with none, without a cursor, and without answers to
+//! Terminal types: with few colours or none, without cursor addressing, and without answers to
 //! queries.
 
-use super::{memory, path, start_probe};
+use super::{directory_in_memory, path, start_probe};
 use crate::support::pty::Pty;
 
-/// Every screen, a probe, the help, and out.
-fn tour(variables: &[(&str, &str)]) -> String {
-    let data = memory();
+/// Visits every screen, a probe and the help, then quits.
+fn visit_all_screens(variables: &[(&str, &str)]) -> String {
+    let data = directory_in_memory();
     let mut pty = Pty::walwise_in(data.path(), variables, &[path(&data)]);
     start_probe(&mut pty);
-    pty.until_shown("rounds in");
+    pty.wait_for_text("rounds in");
     for (key, shown) in [
         ("2", "from the target down"),
         ("4", "in order of"),
@@ -17,21 +17,21 @@ fn tour(variables: &[(&str, &str)]) -> String {
         ("6", "same output"),
     ] {
         pty.press(key);
-        pty.until_shown(shown);
+        pty.wait_for_text(shown);
     }
     pty.press("?");
-    pty.until_shown("type to filter");
+    pty.wait_for_text("type to filter");
     pty.press("\x1b");
-    pty.until_gone("type to filter");
+    pty.wait_for_text_gone("type to filter");
     pty.press("1");
-    pty.until_shown("Fix first");
+    pty.wait_for_text("Fix first");
     pty.press("q");
-    pty.ends(0);
-    pty.written()
+    pty.assert_ends_clean(0);
+    pty.all_output()
 }
 
-/// The parameters of every sequence that sets colours or emphasis.
-fn styles(written: &str) -> Vec<String> {
+/// Parameters of every escape sequence that sets colours or emphasis.
+fn sgr_parameters(written: &str) -> Vec<String> {
     let sequences = written.split("\x1b[").skip(1);
     let parameters = sequences.filter_map(|rest| {
         let end = rest.find(|c: char| c.is_ascii_alphabetic())?;
@@ -40,8 +40,7 @@ fn styles(written: &str) -> Vec<String> {
     parameters.map(str::to_owned).collect()
 }
 
-/// On a terminal of sixteen colours, or eight, nothing is written with a number that it does not
-/// know.
+/// Terminals with 8 or 16 colours receive only colour numbers that they support.
 #[test]
 fn terminals_of_few_colours_get_no_others() {
     for term in [
@@ -52,8 +51,8 @@ fn terminals_of_few_colours_get_no_others() {
         "screen",
         "xterm-256color",
     ] {
-        let written = tour(&[("TERM", term), ("COLORTERM", "truecolor")]);
-        let styles = styles(&written);
+        let written = visit_all_screens(&[("TERM", term), ("COLORTERM", "truecolor")]);
+        let styles = sgr_parameters(&written);
         assert!(
             styles.iter().any(|style| style.contains("36")),
             "{term} has colours"
@@ -78,7 +77,7 @@ fn terminals_of_few_colours_get_no_others() {
 
 #[test]
 fn without_colours_a_whole_tour_has_none() {
-    for style in styles(&tour(&[("NO_COLOR", "1")])) {
+    for style in sgr_parameters(&visit_all_screens(&[("NO_COLOR", "1")])) {
         for number in style.split(';') {
             assert!(
                 ["0", "1", "2", "4", "7"].contains(&number),

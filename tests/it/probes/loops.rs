@@ -1,27 +1,29 @@
-//! Probes on file systems of their own, for conditions that a temporary directory does not offer.
-
 use std::fs;
 use std::path::Path;
 
 use walwise_measure::measure::{Measurement, Method, MethodResult, Phase, WhenMeasured};
-use walwise_measure::probes::{Control, ErrorKind, ProbeRequest, Refusal, plan, run};
+use walwise_measure::probes::{
+    CancelHandle, ProbeErrorKind, ProbeRequest, Refusal, plan_probe, run_probe,
+};
 
-use super::{kill_a_probe_of, request};
+use super::{kill_a_probe_of, short_probe_request};
 use crate::support::deadline::CommandInTime as _;
-use crate::support::loops::{Loop, Mounted, btrfs, ext4, file_system, xfs};
-use crate::support::names;
+use crate::support::loops::{
+    LoopDevice, Mounted, mount_btrfs, mount_ext4, mount_file_system, mount_xfs,
+};
 use crate::support::running::wait_for;
+use crate::support::sorted_file_names;
 
-/// A probe of the root of a mounted loop device, which counts its flushes.
-fn on(mounted: &Mounted) -> ProbeRequest {
-    let mut request = request(&mounted.point);
+/// A probe of the root of a mounted loop device, with flushes counted.
+fn probe_request_for(mounted: &Mounted) -> ProbeRequest {
+    let mut request = short_probe_request(&mounted.point);
     request.leaves = vec![mounted.disk.name().to_owned()];
     request.leaves_count_flushes = true;
     request.seconds = 1.0;
     request
 }
 
-fn row(found: &Measurement, method: Method) -> &MethodResult {
+fn method_result(found: &Measurement, method: Method) -> &MethodResult {
     found
         .methods
         .iter()
@@ -29,41 +31,46 @@ fn row(found: &Measurement, method: Method) -> &MethodResult {
         .unwrap()
 }
 
-fn refusal(target: &Path) -> Refusal {
-    plan(&request(target)).unwrap_err()
+fn probe_refusal(target: &Path) -> Refusal {
+    plan_probe(&short_probe_request(target)).unwrap_err()
 }
 
 #[test]
 #[ignore = "needs root: a loop device"]
 fn flushes_are_counted_where_they_arrive() {
-    let mounted = ext4(&[], "");
-    let found = twenty_rounds(on(&mounted));
+    let mounted = mount_ext4(&[], "");
+    let found = run_twenty_rounds(probe_request_for(&mounted));
     for method in [Method::Fdatasync, Method::OpenDatasync] {
-        // A little above one when the journal commits by itself meanwhile; two for what also writes
-        // the time stamp.
-        let flushes = row(&found, method).flushes_per_commit.unwrap();
+        // The count is slightly above 1 if the journal commits by itself meanwhile, and 2 for
+        // methods that also write the timestamp.
+        let flushes = method_result(&found, method).flushes_per_commit.unwrap();
         assert!(
             (0.99..1.5).contains(&flushes),
             "{} {flushes}",
             method.name()
         );
     }
-    assert_eq!(row(&found, Method::Floor).flushes_per_commit, None);
+    assert_eq!(
+        method_result(&found, Method::Floor).flushes_per_commit,
+        None
+    );
 
     mounted.remount("nobarrier");
-    let found = twenty_rounds(on(&mounted));
-    let flushes = row(&found, Method::Fdatasync).flushes_per_commit.unwrap();
+    let found = run_twenty_rounds(probe_request_for(&mounted));
+    let flushes = method_result(&found, Method::Fdatasync)
+        .flushes_per_commit
+        .unwrap();
     assert!(flushes < 0.05, "{flushes}");
 }
 
-/// What a probe gives to its directory in this place: the flags of the files that it makes there.
+/// File attribute flags that a scratch file inherits from its directory in this place.
 fn flags_of_scratch(request: &ProbeRequest, place: &Path) -> Vec<String> {
     let mut found = Vec::new();
-    let control = Control::default();
-    let plan = plan(request).unwrap();
+    let control = CancelHandle::default();
+    let plan = plan_probe(request).unwrap();
     assert_eq!(plan.directory, place);
-    run(&plan, &control, &mut |_| {
-        let scratch = names(place)
+    run_probe(&plan, &control, &mut |_| {
+        let scratch = sorted_file_names(place)
             .into_iter()
             .find(|name| name.starts_with(".walwise-probe-"));
         let Some(scratch) = scratch else { return };
@@ -80,10 +87,10 @@ fn flags_of_scratch(request: &ProbeRequest, place: &Path) -> Vec<String> {
 }
 
 /// A probe that ends after twenty rounds, however slow the disk.
-fn twenty_rounds(mut request: ProbeRequest) -> Measurement {
+fn run_twenty_rounds(mut request: ProbeRequest) -> Measurement {
     request.seconds = 3_000.0;
-    let control = Control::default();
-    let found = run(&plan(&request).unwrap(), &control, &mut |progress| {
+    let control = CancelHandle::default();
+    let found = run_probe(&plan_probe(&request).unwrap(), &control, &mut |progress| {
         if progress.round == 20 {
             control.cancel();
         }
@@ -94,31 +101,31 @@ fn twenty_rounds(mut request: ProbeRequest) -> Measurement {
 #[test]
 #[ignore = "needs root: a loop device"]
 fn the_cost_of_a_flush_needs_real_direct_io() {
-    let mounted = xfs("");
-    let mut request = on(&mounted);
+    let mounted = mount_xfs("");
+    let mut request = probe_request_for(&mounted);
     request
         .extra
         .extend(Method::extra_methods(WhenMeasured::FlushCost));
     request.extra.push(Method::OpenDatasyncDirect);
-    let found = twenty_rounds(request);
+    let found = run_twenty_rounds(request);
     for method in [
         Method::FdatasyncDirect,
         Method::FloorDirect,
         Method::OpenDatasyncDirect,
     ] {
         assert!(
-            row(&found, method).back_to_back.is_some(),
+            method_result(&found, method).back_to_back.is_some(),
             "{:?}",
-            row(&found, method)
+            method_result(&found, method)
         );
     }
     assert!(
-        row(&found, Method::FdatasyncDirect)
+        method_result(&found, Method::FdatasyncDirect)
             .flushes_per_commit
             .is_some()
     );
     assert_eq!(
-        row(&found, Method::OpenDatasyncDirect).flushes_per_commit,
+        method_result(&found, Method::OpenDatasyncDirect).flushes_per_commit,
         None,
         "it may use forced unit access"
     );
@@ -127,13 +134,13 @@ fn the_cost_of_a_flush_needs_real_direct_io() {
 #[test]
 #[ignore = "needs root: a loop device"]
 fn buffered_direct_io_is_told_from_direct_io() {
-    for mounted in [btrfs(""), ext4(&[], "data=journal")] {
-        let mut request = on(&mounted);
+    for mounted in [mount_btrfs(""), mount_ext4(&[], "data=journal")] {
+        let mut request = probe_request_for(&mounted);
         request
             .extra
             .extend(Method::extra_methods(WhenMeasured::FlushCost));
-        let found = twenty_rounds(request);
-        let row = row(&found, Method::FdatasyncDirect);
+        let found = run_twenty_rounds(request);
+        let row = method_result(&found, Method::FdatasyncDirect);
         assert!(row.back_to_back.is_none() && row.error.is_some(), "{row:?}");
         assert!(
             found
@@ -147,9 +154,9 @@ fn buffered_direct_io_is_told_from_direct_io() {
 #[test]
 #[ignore = "needs root: a loop device"]
 fn a_read_only_file_system_is_refused() {
-    let mounted = ext4(&[], "ro");
+    let mounted = mount_ext4(&[], "ro");
     assert_eq!(
-        refusal(&mounted.point),
+        probe_refusal(&mounted.point),
         Refusal::ReadOnly(mounted.path().to_owned())
     );
 }
@@ -157,29 +164,29 @@ fn a_read_only_file_system_is_refused() {
 #[test]
 #[ignore = "needs root: a loop device"]
 fn a_file_system_that_fills_up_is_an_error_and_keeps_nothing() {
-    let mounted = file_system(32, &["mkfs.ext4", "-q", "-m", "0"], "");
-    let plan = plan(&on(&mounted)).unwrap();
+    let mounted = mount_file_system(32, &["mkfs.ext4", "-q", "-m", "0"], "");
+    let plan = plan_probe(&probe_request_for(&mounted)).unwrap();
     let filler = mounted.point.join("filler");
-    let error = run(&plan, &Control::default(), &mut |progress| {
+    let error = run_probe(&plan, &CancelHandle::default(), &mut |progress| {
         if progress.phase == Phase::Preparing {
             let mut file = fs::File::create(&filler).unwrap();
             let _ = std::io::copy(&mut std::io::repeat(1), &mut file);
         }
     })
     .unwrap_err();
-    assert_eq!(error.kind, ErrorKind::NoSpace, "{error}");
-    assert_eq!(names(&mounted.point), ["filler"]);
+    assert_eq!(error.kind, ProbeErrorKind::NoSpace, "{error}");
+    assert_eq!(sorted_file_names(&mounted.point), ["filler"]);
 }
 
 #[test]
 #[ignore = "needs root: a loop device"]
 fn a_failing_disk_is_an_error_that_keeps_the_rounds_before() {
-    let mounted = xfs("");
-    let mut request = on(&mounted);
+    let mounted = mount_xfs("");
+    let mut request = probe_request_for(&mounted);
     request.seconds = 3_000.0;
-    let error = run(
-        &plan(&request).unwrap(),
-        &Control::default(),
+    let error = run_probe(
+        &plan_probe(&request).unwrap(),
+        &CancelHandle::default(),
         &mut |progress| {
             if progress.phase == Phase::Rounds && progress.round == 2 {
                 crate::support::run("xfs_io", &["-x", "-c", "shutdown", mounted.path()]);
@@ -187,7 +194,7 @@ fn a_failing_disk_is_an_error_that_keeps_the_rounds_before() {
         },
     )
     .unwrap_err();
-    assert_eq!(error.kind, ErrorKind::IoError, "{error}");
+    assert_eq!(error.kind, ProbeErrorKind::IoError, "{error}");
     assert!(
         error.to_string().contains("still there"),
         "what cannot be removed is named: {error}"
@@ -198,11 +205,11 @@ fn a_failing_disk_is_an_error_that_keeps_the_rounds_before() {
 #[test]
 #[ignore = "needs root: a loop device"]
 fn an_unmounted_directory_keeps_nothing() {
-    let mounted = ext4(&[], "");
-    let mut request = on(&mounted);
+    let mounted = mount_ext4(&[], "");
+    let mut request = probe_request_for(&mounted);
     request.seconds = 3_000.0;
-    let control = Control::default();
-    let found = run(&plan(&request).unwrap(), &control, &mut |progress| {
+    let control = CancelHandle::default();
+    let found = run_probe(&plan_probe(&request).unwrap(), &control, &mut |progress| {
         if progress.phase == Phase::WarmUp {
             crate::support::run("umount", &["-l", mounted.path()]);
         }
@@ -213,13 +220,13 @@ fn an_unmounted_directory_keeps_nothing() {
     .unwrap();
     assert_eq!(found.rounds, 2);
     crate::support::run("mount", &[mounted.disk.device.as_str(), mounted.path()]);
-    assert_eq!(names(&mounted.point), [""; 0]);
+    assert_eq!(sorted_file_names(&mounted.point), [""; 0]);
 }
 
 #[test]
 #[ignore = "needs root: a loop device"]
 fn a_killed_probe_keeps_nothing_and_lets_go_of_the_file_system() {
-    let mounted = ext4(&[], "");
+    let mounted = mount_ext4(&[], "");
     kill_a_probe_of(&mounted.point);
     let umount = || {
         std::process::Command::new("umount")
@@ -233,14 +240,17 @@ fn a_killed_probe_keeps_nothing_and_lets_go_of_the_file_system() {
 #[test]
 #[ignore = "needs root: a loop device"]
 fn a_place_beside_a_database_must_be_like_it() {
-    let mounted = btrfs("");
-    let cluster = mounted.dir("cluster");
-    let data = mounted.dir("cluster/main");
+    let mounted = mount_btrfs("");
+    let cluster = mounted.create_subdirectory("cluster");
+    let data = mounted.create_subdirectory("cluster/main");
     crate::support::run("chattr", &["+C", data.to_str().unwrap()]);
     fs::write(data.join("PG_VERSION"), "15\n").unwrap();
-    assert_eq!(flags_of_scratch(&request(&data), &cluster), ["NOCOW"]);
-    let mut elsewhere = request(&data);
-    elsewhere.scratch = Some(mounted.dir("elsewhere"));
+    assert_eq!(
+        flags_of_scratch(&short_probe_request(&data), &cluster),
+        ["NOCOW"]
+    );
+    let mut elsewhere = short_probe_request(&data);
+    elsewhere.scratch = Some(mounted.create_subdirectory("elsewhere"));
     assert_eq!(
         flags_of_scratch(&elsewhere, &mounted.point.join("elsewhere")),
         ["NOCOW"]
@@ -248,7 +258,10 @@ fn a_place_beside_a_database_must_be_like_it() {
 
     crate::support::run("chattr", &["-C", data.to_str().unwrap()]);
     crate::support::run("chattr", &["+C", cluster.to_str().unwrap()]);
-    assert_eq!(flags_of_scratch(&request(&data), &cluster), ["none"]);
+    assert_eq!(
+        flags_of_scratch(&short_probe_request(&data), &cluster),
+        ["none"]
+    );
 
     let volume = cluster.join("volume");
     crate::support::run(
@@ -256,11 +269,11 @@ fn a_place_beside_a_database_must_be_like_it() {
         &["-q", "subvolume", "create", volume.to_str().unwrap()],
     );
     fs::write(volume.join("PG_VERSION"), "15\n").unwrap();
-    let refused = refusal(&volume);
+    let refused = probe_refusal(&volume);
     assert!(
         refused
             .to_string()
-            .contains("root of that file system or subvolume"),
+            .contains("top directory of its file system or subvolume"),
         "{refused}"
     );
 }
@@ -268,18 +281,20 @@ fn a_place_beside_a_database_must_be_like_it() {
 #[test]
 #[ignore = "needs root: a loop device"]
 fn a_database_that_fills_its_mount_needs_a_directory_named() {
-    let mounted = ext4(&[], "");
+    let mounted = mount_ext4(&[], "");
     fs::write(mounted.point.join("PG_VERSION"), "15\n").unwrap();
-    let refused = refusal(&mounted.point);
+    let refused = probe_refusal(&mounted.point);
     assert!(refused.to_string().contains("--scratch DIR"), "{refused}");
     assert!(
-        refused.to_string().contains("its parent is on another one"),
+        refused
+            .to_string()
+            .contains("its parent directory is on another one"),
         "{refused}"
     );
-    let mut request = request(&mounted.point);
-    request.scratch = Some(mounted.dir("inside"));
+    let mut request = short_probe_request(&mounted.point);
+    request.scratch = Some(mounted.create_subdirectory("inside"));
     assert!(
-        plan(&request).is_err(),
+        plan_probe(&request).is_err(),
         "not even when named: it is inside the database"
     );
 }
@@ -287,19 +302,25 @@ fn a_database_that_fills_its_mount_needs_a_directory_named() {
 #[test]
 #[ignore = "needs root: loop devices"]
 fn wal_mounted_inside_its_database_is_what_the_refusal_names() {
-    let (data, wal) = (ext4(&[], ""), Loop::new(64));
-    let database = data.dir("data/pg_wal");
-    fs::write(data.dir("data").join("PG_VERSION"), "15\n").unwrap();
+    let (data, wal) = (mount_ext4(&[], ""), LoopDevice::new(64));
+    let database = data.create_subdirectory("data/pg_wal");
+    fs::write(data.create_subdirectory("data").join("PG_VERSION"), "15\n").unwrap();
     wal.mkfs(&["mkfs.ext4", "-q"]);
     let wal = Mounted::at(wal, database, "");
-    let refused = refusal(&wal.point).to_string();
+    let refused = probe_refusal(&wal.point).to_string();
     assert!(
-        refused.contains(&format!("{} is the root of that file system", wal.path())),
+        refused.contains(&format!(
+            "{} is the top directory of its file system",
+            wal.path()
+        )),
         "{refused}"
     );
     drop(wal);
     assert!(
-        plan(&request(&data.dir("data/pg_wal"))).is_ok(),
+        plan_probe(&short_probe_request(
+            &data.create_subdirectory("data/pg_wal")
+        ))
+        .is_ok(),
         "without the mount there is room beside the database"
     );
 }
@@ -307,14 +328,14 @@ fn wal_mounted_inside_its_database_is_what_the_refusal_names() {
 #[test]
 #[ignore = "needs root: a loop device"]
 fn a_database_at_the_top_of_a_loop_is_left_alone() {
-    let disk = Loop::new(64);
+    let disk = LoopDevice::new(64);
     disk.mkfs(&["mkfs.ext4", "-q"]);
     let mounted = disk.mount("");
-    let before = names(&mounted.point);
+    let before = sorted_file_names(&mounted.point);
     fs::write(mounted.point.join("ibdata1"), "").unwrap();
     assert!(matches!(
-        refusal(&mounted.point),
+        probe_refusal(&mounted.point),
         Refusal::NoSiblingPlace { .. }
     ));
-    assert_eq!(names(&mounted.point).len(), before.len() + 1);
+    assert_eq!(sorted_file_names(&mounted.point).len(), before.len() + 1);
 }

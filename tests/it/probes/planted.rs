@@ -1,34 +1,33 @@
-//! Whether a probe finds the truth: a method made slower by a known share, and methods that are
-//! alike.
+//! Accuracy of a probe: one method slower by a known share, and methods of equal speed.
 //!
-//! Every commit writes once, so a delay of that write is a common cost; a delay of a flush is the
-//! extra cost of its method.
+//! Every commit writes once, so a delay of the write costs every method the same. A delay of a
+//! flush is the extra cost of one method.
 
 use std::path::Path;
 
 use serde_json::Value;
 
-use crate::support::names;
-use crate::support::strace::{in_memory, probe};
+use crate::support::sorted_file_names;
+use crate::support::strace::{directory_in_memory, probe};
 
-/// How far an estimate may lie from the truth, in percent: what tracing and a busy machine
-/// add differs from one commit to the next.
+/// Largest allowed error of an estimate, in percent: tracing and load add a different time to each
+/// commit.
 const TOLERANCE: f64 = 10.0;
 
-/// How long a probe may take, in seconds: on a machine with other work it has few rounds in the
-/// first of these times.
+/// Probe durations in seconds, tried in order, because a busy host completes few rounds in the
+/// first.
 const PATIENCE_SECONDS: [&str; 3] = ["10", "30", "90"];
 
-/// A probe in memory with calls delayed by so many microseconds; a longer one where it does not
-/// settle that these methods differ.
-fn found(delays: &[(&str, f64)], differing: &[&str]) -> Value {
+/// A probe in memory with calls delayed by these microseconds; repeated with more time until the
+/// listed methods are found to differ.
+fn measure_with_delays(delays: &[(&str, f64)], differing: &[&str]) -> Value {
     let probes = PATIENCE_SECONDS
         .iter()
-        .map(|seconds| found_within(seconds, delays));
+        .map(|seconds| measure_with_delays_within(seconds, delays));
     let is_settled = |found: &Value| {
         differing
             .iter()
-            .all(|method| gain(found, method).1 == "settled")
+            .all(|method| gain_over_fdatasync(found, method).1 == "settled")
     };
     let mut last = Value::Null;
     for found in probes {
@@ -40,8 +39,8 @@ fn found(delays: &[(&str, f64)], differing: &[&str]) -> Value {
     last
 }
 
-fn found_within(seconds: &str, delays: &[(&str, f64)]) -> Value {
-    let directory = in_memory();
+fn measure_with_delays_within(seconds: &str, delays: &[(&str, f64)]) -> Value {
+    let directory = directory_in_memory();
     let planted: Vec<String> = delays
         .iter()
         .map(|(call, us)| format!("{call}:delay_exit={us:.0}"))
@@ -54,16 +53,16 @@ fn found_within(seconds: &str, delays: &[(&str, f64)]) -> Value {
         &planted,
         &arguments,
     )
-    .finish();
+    .wait_for_output();
     assert!(output.status.success(), "{output:?}");
-    assert_eq!(names(directory.path()), [""; 0]);
+    assert_eq!(sorted_file_names(directory.path()), [""; 0]);
     serde_json::from_slice(&output.stdout).unwrap()
 }
 
-/// The delay to inject, in microseconds: twenty times the slowest method without it, but two of
-/// them fit between paced commits.
-fn common_delay() -> f64 {
-    let found = found(&[], &[]);
+/// Delay to inject, in microseconds: twenty times the commit time of the slowest method, from 2 to
+/// 4 ms. Two delays of 4 ms still fit between paced commits.
+fn common_delay_us() -> f64 {
+    let found = measure_with_delays(&[], &[]);
     let methods = found["methods"].as_array().unwrap();
     let medians = methods.iter().map(paced_median_us);
     (20.0 * medians.flatten().fold(0.0, f64::max)).clamp(2_000.0, 4_000.0)
@@ -73,16 +72,16 @@ fn paced_median_us(row: &Value) -> Option<f64> {
     row["paced"]["median_us"]["value"].as_f64()
 }
 
-/// The least share of an fdatasync commit that a delay can be, in percent: it lasts `delay_us` or
-/// longer, and the rest of the commit takes the longer the busier the machine is.
-fn least_share(found: &Value, delay_us: f64) -> f64 {
+/// Lower bound in percent of a delay's share in an fdatasync commit. The delay lasts `delay_us` or
+/// more, and the rest of the commit takes longer on a busy host.
+fn least_delay_share_percent(found: &Value, delay_us: f64) -> f64 {
     let methods = found["methods"].as_array().unwrap();
     let default = methods.iter().find(|row| row["method"] == "fdatasync");
     100.0 * delay_us / default.and_then(paced_median_us).unwrap()
 }
 
-/// A method's gain over fdatasync in percent, with its bounds, and whether that is settled.
-fn gain(found: &Value, method: &str) -> ([f64; 3], String) {
+/// Gain over fdatasync in percent with its bounds, and whether the comparison is settled.
+fn gain_over_fdatasync(found: &Value, method: &str) -> ([f64; 3], String) {
     let all = found["comparisons"].as_array().unwrap();
     let one = all
         .iter()
@@ -95,9 +94,9 @@ fn gain(found: &Value, method: &str) -> ([f64; 3], String) {
     )
 }
 
-/// Checks that the interval of a gain is ordered, settled, and meets the range of the truth.
-fn holds(found: &Value, method: &str, truth: [f64; 2]) {
-    let ([low, value, high], settled) = gain(found, method);
+/// Checks that the interval of a gain is ordered, settled, and overlaps the true range.
+fn assert_gain_in_range(found: &Value, method: &str, truth: [f64; 2]) {
+    let ([low, value, high], settled) = gain_over_fdatasync(found, method);
     let [least, most] = [truth[0].min(truth[1]), truth[0].max(truth[1])];
     assert!(low <= value && value <= high, "{found:#}");
     assert!(
@@ -111,48 +110,48 @@ fn holds(found: &Value, method: &str, truth: [f64; 2]) {
     assert_eq!(settled, "settled", "{method}");
 }
 
-/// Checks that a method is not called different from fdatasync.
-fn is_alike(found: &Value, method: &str) {
-    let ([low, _, high], settled) = gain(found, method);
+/// Checks that the probe does not call a method different from fdatasync.
+fn assert_alike(found: &Value, method: &str) {
+    let ([low, _, high], settled) = gain_over_fdatasync(found, method);
     assert_ne!(settled, "settled", "{method}: {low} to {high}");
 }
 
 #[test]
 #[ignore = "needs strace"]
 fn a_planted_delay_is_found_where_it_is_and_nowhere_else() {
-    let common = common_delay();
+    let common = common_delay_us();
     let planted = |calls: &[&'static str], differing: &[&str]| {
         let delays: Vec<_> = ["pwrite64"]
             .iter()
             .chain(calls)
             .map(|call| (*call, common))
             .collect();
-        found(&delays, differing)
+        measure_with_delays(&delays, differing)
     };
 
-    // Those that write and flush at once save half of what a flush of its own costs.
+    // Methods that write and flush in one call save half the cost of a separate flush.
     let slow_flush = planted(&["fdatasync", "fsync"], &["open_datasync", "open_sync"]);
     assert!(
         ["open_datasync", "open_sync"].contains(&slow_flush["best"].as_str().unwrap()),
         "{slow_flush:#}"
     );
     for method in ["open_datasync", "open_sync"] {
-        holds(
+        assert_gain_in_range(
             &slow_flush,
             method,
-            [least_share(&slow_flush, common), 50.0],
+            [least_delay_share_percent(&slow_flush, common), 50.0],
         );
     }
-    is_alike(&slow_flush, "fsync");
+    assert_alike(&slow_flush, "fsync");
 
-    // A part of fsync's work that takes longer than all of it cannot be; it is found, and nothing
-    // rests on it.
+    // Part of fsync's work cannot take longer than all of fsync: the probe reports the
+    // inconsistency and bases nothing on the figures.
     let slow_default = planted(&["fdatasync"], &["open_datasync", "fsync", "open_sync"]);
     for method in ["open_datasync", "fsync", "open_sync"] {
-        holds(
+        assert_gain_in_range(
             &slow_default,
             method,
-            [least_share(&slow_default, common), 50.0],
+            [least_delay_share_percent(&slow_default, common), 50.0],
         );
     }
     assert_eq!(slow_default["best"], "fdatasync");
@@ -164,22 +163,23 @@ fn a_planted_delay_is_found_where_it_is_and_nowhere_else() {
         "{caveats:?}"
     );
 
-    // It costs twice what the default does; the others are as they were.
+    // fsync costs twice the default, and the other methods cost the same.
     let slow_other = planted(&["fsync"], &["fsync"]);
     assert_eq!(slow_other["best"], "fdatasync");
-    holds(
+    assert_gain_in_range(
         &slow_other,
         "fsync",
-        [-100.0, -least_share(&slow_other, common)],
+        [-100.0, -least_delay_share_percent(&slow_other, common)],
     );
     for method in ["open_datasync", "open_sync"] {
-        is_alike(&slow_other, method);
+        assert_alike(&slow_other, method);
     }
 
-    // Nothing is flushed in memory, which it says; that is no reason to call them different.
+    // Memory needs no flush, which the probe reports; no method may count as different for that
+    // reason.
     let equal = planted(&[], &[]);
     assert_eq!(equal["best"], "fdatasync");
     for method in ["open_datasync", "fsync", "open_sync"] {
-        is_alike(&equal, method);
+        assert_alike(&equal, method);
     }
 }

@@ -1,12 +1,13 @@
-//! `walwise probe --pg-test-fsync` beside the tool itself: the same lines, except for the figures.
+//! Compares `walwise probe --pg-test-fsync` with pg_test_fsync itself: the same lines except for
+//! the figures.
 
 use std::process::Command;
 
 use crate::support::deadline::CommandInTime as _;
-use crate::support::{names, stdout, walwise};
+use crate::support::{sorted_file_names, stdout, walwise};
 
-/// Lines with figures as blanks; which lines have none stays.
-fn shape(text: &str) -> Vec<String> {
+/// Replaces figures with blanks, and keeps lines without figures.
+fn blank_out_figures(text: &str) -> Vec<String> {
     let without = |line: &str| match line.split_once(" ops/sec") {
         Some((before, after)) => {
             let label = before
@@ -31,10 +32,13 @@ fn its_sections_come_in_its_layout_with_postgres() {
         .arg(directory.path())
         .output_in_time();
     assert!(ours.status.success(), "{ours:?}");
-    assert_eq!(names(directory.path()), [""; 0]);
+    assert_eq!(sorted_file_names(directory.path()), [""; 0]);
     let theirs = Command::new("/usr/lib/postgresql/15/bin/pg_test_fsync")
         .args(["-s", "1", "-f"])
         .arg(directory.path().join("theirs"))
         .output_in_time();
-    assert_eq!(shape(&stdout(&ours)), shape(&stdout(&theirs)));
+    assert_eq!(
+        blank_out_figures(&stdout(&ours)),
+        blank_out_figures(&stdout(&theirs))
+    );
 }

@@ -1,4 +1,5 @@
-//! Workloads: each runs, leaves nothing behind, and makes exactly the calls that it claims.
+//! Each workload runs, leaves no file behind, and makes exactly the system calls that its
+//! description claims.
 
 mod calls;
 mod loops;
@@ -7,51 +8,53 @@ use std::fs;
 use std::path::Path;
 
 use walwise_measure::measure::{Measurement, Phase, Workload, WorkloadRow};
-use walwise_measure::probes::{Control, ProbeError, ProbePlan, ProbeRequest, plan, run};
+use walwise_measure::probes::{
+    CancelHandle, ProbeError, ProbePlan, ProbeRequest, plan_probe, run_probe,
+};
 
-use super::request;
+use super::short_probe_request;
 use crate::support::deadline::ThreadInTime as _;
 use crate::support::running::Running;
-use crate::support::{names, stdout};
+use crate::support::{sorted_file_names, stdout};
 
-/// One workload and nothing else, for longer than a round takes anywhere.
-fn only(directory: &Path, workload: Workload) -> ProbePlan {
-    let mut request = asked(directory, workload);
+/// A plan with only this workload, with more time than a round takes on any disk.
+fn plan_for_workload(directory: &Path, workload: Workload) -> ProbePlan {
+    let mut request = request_for_workload(directory, workload);
     request.options.keep_samples = true;
-    plan(&request).unwrap()
+    plan_probe(&request).unwrap()
 }
 
-fn asked(directory: &Path, workload: Workload) -> ProbeRequest {
-    let mut request = request(directory);
+fn request_for_workload(directory: &Path, workload: Workload) -> ProbeRequest {
+    let mut request = short_probe_request(directory);
     request.pages.clear();
     request.workloads = vec![workload];
     request.seconds = 20.0;
     request
 }
 
-/// Runs a plan until a round of its workload is done, or until an error.
+/// Runs a plan until one round of its workload is complete or fails.
 fn one_round(plan: &ProbePlan) -> Result<Measurement, ProbeError> {
-    let control = Control::default();
-    run(plan, &control, &mut |progress| {
+    let control = CancelHandle::default();
+    run_probe(plan, &control, &mut |progress| {
         if matches!(progress.phase, Phase::Workload(_)) && progress.round == 1 {
             control.cancel();
         }
     })
 }
 
-fn row<'m>(found: &'m Measurement, name: &str) -> &'m WorkloadRow {
+fn workload_row<'m>(found: &'m Measurement, name: &str) -> &'m WorkloadRow {
     let rows = &found.workloads[0].rows;
     rows.iter()
         .find(|row| row.name == name)
         .unwrap_or_else(|| panic!("no row {name}: {rows:?}"))
 }
 
-/// Properties of every workload everywhere, after one round on a directory.
-fn runs_and_leaves_nothing(directory: &Path) {
+/// Checks after one round that every property common to all workloads holds.
+fn assert_runs_and_cleans_up(directory: &Path) {
     for workload in Workload::ALL {
-        let plan = only(directory, workload);
+        let plan = plan_for_workload(directory, workload);
         let found = one_round(&plan).unwrap();
-        assert_eq!(names(directory), [""; 0], "{workload:?}");
+        assert_eq!(sorted_file_names(directory), [""; 0], "{workload:?}");
         assert!(
             found.methods.is_empty() && found.caveats.iter().all(|c| !c.refuses_advice),
             "{found:?}"
@@ -83,17 +86,17 @@ fn runs_and_leaves_nothing(directory: &Path) {
 
 #[test]
 fn workloads_run_in_any_directory() {
-    runs_and_leaves_nothing(tempfile::tempdir().unwrap().path());
+    assert_runs_and_cleans_up(tempfile::tempdir().unwrap().path());
 }
 
 #[test]
 fn workloads_follow_the_comparison() {
     let directory = tempfile::tempdir().unwrap();
-    let mut request = asked(directory.path(), Workload::Floor);
+    let mut request = request_for_workload(directory.path(), Workload::Floor);
     request.pages = vec![1, 2];
     request.seconds = 0.1;
-    let (mut phases, plan) = (Vec::new(), plan(&request).unwrap());
-    let found = run(&plan, &Control::default(), &mut |progress| {
+    let (mut phases, plan) = (Vec::new(), plan_probe(&request).unwrap());
+    let found = run_probe(&plan, &CancelHandle::default(), &mut |progress| {
         if phases.last() != Some(&progress.phase) {
             phases.push(progress.phase);
         }
@@ -102,16 +105,21 @@ fn workloads_follow_the_comparison() {
     assert_eq!((found.methods.len(), found.workloads.len()), (9, 1));
     assert_eq!(phases.last(), Some(&Phase::CleaningUp));
     assert_eq!(phases[phases.len() - 2], Phase::Workload(Workload::Floor));
-    assert_eq!(names(directory.path()), [""; 0]);
+    assert_eq!(sorted_file_names(directory.path()), [""; 0]);
 }
 
 #[test]
 fn every_size_is_paced_when_asked_for() {
     let directory = tempfile::tempdir().unwrap();
-    let mut request = request(directory.path());
+    let mut request = short_probe_request(directory.path());
     (request.pages, request.all_paced) = (vec![1, 2, 4, 8], true);
     request.seconds = 2.0;
-    let found = run(&plan(&request).unwrap(), &Control::default(), &mut |_| {}).unwrap();
+    let found = run_probe(
+        &plan_probe(&request).unwrap(),
+        &CancelHandle::default(),
+        &mut |_| {},
+    )
+    .unwrap();
     let sizes: Vec<u32> = found
         .methods
         .iter()
@@ -132,14 +140,15 @@ fn every_size_is_paced_when_asked_for() {
 #[test]
 fn the_lowest_priority_is_that_of_the_measuring_thread() {
     let directory = tempfile::tempdir().unwrap();
-    let mut request = asked(directory.path(), Workload::Floor);
+    let mut request = request_for_workload(directory.path(), Workload::Floor);
     request.options.nice = true;
-    let plan = plan(&request).unwrap();
+    let plan = plan_probe(&request).unwrap();
     let nice = std::thread::spawn(move || {
         let mut nice = Vec::new();
-        let control = Control::default();
-        run(&plan, &control, &mut |_| {
-            // proc_pid_stat(5): field 19, counted behind the name, which may hold blanks.
+        let control = CancelHandle::default();
+        run_probe(&plan, &control, &mut |_| {
+            // Field 19 of proc_pid_stat(5), counted after the name, because the name may contain
+            // blanks.
             let stat = fs::read_to_string("/proc/thread-self/stat").unwrap();
             let after = stat.rsplit_once(") ").unwrap().1;
             nice.push(after.split(' ').nth(16).unwrap().to_owned());
@@ -165,9 +174,9 @@ fn the_command_line_chooses() {
             "--seconds",
             "0.3",
         ];
-        let output = Running::walwise([&arguments[..], more].concat()).finish();
+        let output = Running::walwise([&arguments[..], more].concat()).wait_for_output();
         assert_eq!(output.status.code(), Some(0), "{output:?}");
-        assert_eq!(names(directory.path()), [""; 0]);
+        assert_eq!(sorted_file_names(directory.path()), [""; 0]);
         stdout(&output)
     };
     let found = probe(&["--workload", "floor,group", "--samples", "--format", "json"]);

@@ -1,6 +1,5 @@
-//! Secrets, a different word for each place, so that a leak names its place. The machine's files
-//! are covered by others in a mount name space of our own, so that the machine itself is not
-//! changed.
+//! Secrets, a different word for each place, so that a leak reveals the place. Files of the host
+//! are covered by mounts in a separate mount namespace, so the host itself does not change.
 
 use std::cell::RefCell;
 use std::collections::BTreeMap;
@@ -13,15 +12,14 @@ use walwise_report::Format;
 use crate::support::deadline::CommandInTime as _;
 use crate::support::{stderr, stdout};
 
-/// Secrets by their places.
 #[derive(Default)]
-pub struct Secrets {
+pub struct PlantedSecrets {
     words: RefCell<BTreeMap<&'static str, String>>,
 }
 
-impl Secrets {
-    /// The secret of a place: letters alone, which no mask changes.
-    pub fn at(&self, place: &'static str) -> String {
+impl PlantedSecrets {
+    /// The secret of a place, made of letters only so that no mask changes it.
+    pub fn secret_for(&self, place: &'static str) -> String {
         let mut hasher = DefaultHasher::new();
         place.hash(&mut hasher);
         let letters = |number: u64| {
@@ -35,25 +33,24 @@ impl Secrets {
         word
     }
 
-    /// A text with the secret of each place that it names as `{place}`.
-    pub fn in_text(&self, text: &'static str) -> String {
+    /// Text with the secret in place of every `{place}`.
+    pub fn fill_secrets(&self, text: &'static str) -> String {
         let mut out = String::new();
         let mut rest = text;
         while let Some((before, after)) = rest.split_once('{') {
             let (place, after) = after.split_once('}').unwrap();
-            out += &(before.to_owned() + &self.at(place));
+            out += &(before.to_owned() + &self.secret_for(place));
             rest = after;
         }
         out + rest
     }
 
-    /// How many there are.
     pub fn count(&self) -> usize {
         self.words.borrow().len()
     }
 
-    /// Places of those that a text holds, in any case, with its line.
-    pub fn found_in(&self, text: &str) -> Vec<(&'static str, String)> {
+    /// Places whose secrets occur in the text, ignoring case, with the line.
+    pub fn leaked_places(&self, text: &str) -> Vec<(&'static str, String)> {
         let lower = text.to_lowercase();
         let words = self.words.borrow();
         let found = words
@@ -69,8 +66,8 @@ impl Secrets {
     }
 }
 
-/// The machine with fstab, units, the kernel's command line and mounts that hold secrets.
-pub struct Covered {
+/// The host with secrets in fstab, units, the kernel command line and mounts.
+pub struct HostWithSecrets {
     dir: tempfile::TempDir,
     sources: Vec<String>,
 }
@@ -116,9 +113,9 @@ ExecStart=/usr/lib/postgresql/15/bin/postgres -D /srv/none -c primary_conninfo=p
 const KERNEL: &str = "BOOT_IMAGE=/vmlinuz root=iscsi:user:{iSCSI root}@198.18.0.1::3260::iqn.x ro quiet password={kernel password} \
     rd.iscsi.password={iSCSI password} rootflags=noatime,password={root flags} netroot=iscsi:u:{netroot}@files\n";
 
-impl Covered {
-    /// `mounted` is a device and its mount point, which fstab names too.
-    pub fn new(secrets: &Secrets, mounted: (&str, &str)) -> Self {
+impl HostWithSecrets {
+    /// `mounted` is a device with its mount point, which fstab also names.
+    pub fn new(secrets: &PlantedSecrets, mounted: (&str, &str)) -> Self {
         let dir = tempfile::tempdir().unwrap();
         let write = |name: &str, text: String| {
             let path = dir.path().join(name);
@@ -129,31 +126,30 @@ impl Covered {
         write(
             "fstab",
             secrets
-                .in_text(FSTAB)
+                .fill_secrets(FSTAB)
                 .replace("DEVICE", device)
                 .replace("POINT", point),
         );
-        write("units/srv-unit.mount", secrets.in_text(UNIT));
+        write("units/srv-unit.mount", secrets.fill_secrets(UNIT));
         write(
             "units/srv-unit.mount.d/more.conf",
-            secrets.in_text("[Mount]\nOptions=password={drop-in}\n"),
+            secrets.fill_secrets("[Mount]\nOptions=password={drop-in}\n"),
         );
-        write("units/postgresql-15.service", secrets.in_text(SERVICE));
-        write("cmdline", secrets.in_text(KERNEL));
+        write("units/postgresql-15.service", secrets.fill_secrets(SERVICE));
+        write("cmdline", secrets.fill_secrets(KERNEL));
         let sources = [
             "https://user:{mounted URL}@files/",
             "user:{mounted account}@files:/x",
             "x?key={mounted query}",
         ];
-        let sources: Vec<String> = sources.map(|source| secrets.in_text(source)).to_vec();
+        let sources: Vec<String> = sources.map(|source| secrets.fill_secrets(source)).to_vec();
         for number in 0..sources.len() {
             std::fs::create_dir(dir.path().join(format!("remote{number}"))).unwrap();
         }
         Self { dir, sources }
     }
 
-    /// Everything that walwise says, on both channels, and what it wrote into the directory that
-    /// `OUT` is.
+    /// Standard output, standard error, and files written into the directory `OUT`.
     pub fn walwise(&self, arguments: &[&str]) -> String {
         let mut cover = "cd \"$0\" && mount --make-rprivate / && mount --bind fstab /etc/fstab \
              && mount --bind units /etc/systemd/system && mount --bind cmdline /proc/cmdline"
@@ -190,14 +186,14 @@ impl Covered {
         said
     }
 
-    /// The apparent place of a remote mount.
-    pub fn remote(&self) -> PathBuf {
+    /// Path of a simulated remote mount.
+    pub fn remote_mount_path(&self) -> PathBuf {
         self.dir.path().join("remote0")
     }
 }
 
-/// Every output that shows a target; the plainest capture comes first.
-pub fn outputs(covered: &Covered, target: &Path) -> Vec<(String, String)> {
+/// Every output that shows a target; the unmasked capture comes first.
+pub fn outputs(covered: &HostWithSecrets, target: &Path) -> Vec<(String, String)> {
     let target = target.to_str().unwrap();
     let mut all: Vec<Vec<&str>> = vec![
         vec!["capture", "--no-mask", target],
@@ -229,14 +225,18 @@ pub fn outputs(covered: &Covered, target: &Path) -> Vec<(String, String)> {
         .collect()
 }
 
-/// Looks for every secret in every output; gives the plainest capture.
-pub fn none_found(secrets: &Secrets, covered: &Covered, target: &Path) -> String {
+/// Searches every output for every secret; returns the unmasked capture.
+pub fn assert_no_secret_leaks(
+    secrets: &PlantedSecrets,
+    covered: &HostWithSecrets,
+    target: &Path,
+) -> String {
     let mut said = outputs(covered, target);
     let leaks: Vec<_> = said
         .iter()
         .flat_map(|(what, text)| {
             secrets
-                .found_in(text)
+                .leaked_places(text)
                 .into_iter()
                 .map(move |leak| (what, leak))
         })

@@ -1,5 +1,5 @@
-//! Every value that the built-in rules can advise for database servers, derived from the rules, so
-//! that a new rule is included automatically.
+//! Every value that built-in rules can advise for database servers, derived from the rules, so that
+//! new rules are included automatically.
 
 use walwise_judge::rules::model::{AdviceSpec, ChangeSpec};
 use walwise_judge::rules::{Change, Rule, RuleSet};
@@ -7,25 +7,25 @@ use walwise_measure::measure::Method;
 use walwise_model::facts::{Value, ValueKind};
 use walwise_model::version::Version;
 
-/// The possible advice of a rule for a setting.
-pub struct Advised<'r> {
+/// The values that a rule can advise for a setting.
+pub struct AdvisedSetting<'r> {
     pub rule: &'r Rule,
     pub spec: &'r AdviceSpec,
-    /// The setting without its area: `wal_init_zero`.
+    /// The setting without its area, such as `wal_init_zero`.
     pub name: &'static str,
     pub values: Vec<String>,
 }
 
-/// The possible advice of all rules for the settings of an area: `pg` or `mysql`. Advice to keep a
-/// value has no values.
-pub fn of<'r>(area: &str, rules: &'r RuleSet) -> Vec<Advised<'r>> {
+/// What all rules can advise for the settings of an area, `pg` or `mysql`. Advice to keep a value
+/// has no values.
+pub fn of<'r>(area: &str, rules: &'r RuleSet) -> Vec<AdvisedSetting<'r>> {
     let specs = rules
         .rules()
         .iter()
         .flat_map(|rule| rule.advise.iter().map(move |spec| (rule, spec)));
     let named = specs.filter_map(|(rule, spec)| {
         let name = spec.setting.name.strip_prefix(area)?.strip_prefix('.')?;
-        Some(Advised {
+        Some(AdvisedSetting {
             rule,
             spec,
             name,
@@ -61,13 +61,13 @@ fn methods() -> Vec<String> {
     ];
     methods
         .iter()
-        .filter_map(|method| method.server_method())
+        .filter_map(|method| method.wal_sync_method())
         .map(|method| method.to_string())
         .collect()
 }
 
-/// A value as people write it.
-pub fn as_value(kind: ValueKind, text: &str) -> Value {
+/// Parses a value as rules write it.
+pub fn parse_advised_value(kind: ValueKind, text: &str) -> Value {
     let number = |text: &str| text.parse::<f64>().unwrap();
     match kind {
         ValueKind::Bool => Value::Bool(text == "on"),

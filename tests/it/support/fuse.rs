@@ -1,4 +1,4 @@
-//! A FUSE file system that never answers: every process that touches it is stuck until the guard is
+//! A FUSE file system that never answers: every process that uses it hangs until the guard is
 //! dropped.
 
 use crate::support::deadline::{CommandInTime as _, ThreadInTime as _};
@@ -8,22 +8,21 @@ use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
 use std::thread::JoinHandle;
 
-/// Greets the kernel and then takes every request without answering it, so that not even a signal
-/// frees who asked.
-pub struct HeldFuse {
+/// Completes the FUSE handshake and then reads every request without answering; a signal cannot
+/// free a waiting process.
+pub struct HungFuse {
     point: PathBuf,
     server: Option<JoinHandle<()>>,
 }
 
-impl HeldFuse {
-    /// Mounts it at a directory. Needs root.
+impl HungFuse {
     pub fn mount(point: &Path) -> Self {
         let device = OpenOptions::new()
             .read(true)
             .write(true)
             .open("/dev/fuse")
             .unwrap();
-        // mount(8) hands its standard input to the kernel as the server's end.
+        // mount(8) passes its standard input to the kernel as the FUSE device.
         let status = Command::new("mount")
             .args([
                 "-i",
@@ -37,7 +36,7 @@ impl HeldFuse {
             .stdin(Stdio::from(device.try_clone().unwrap()))
             .status_in_time();
         assert!(status.success(), "cannot mount FUSE at {}", point.display());
-        let server = std::thread::spawn(move || hold(device));
+        let server = std::thread::spawn(move || answer_init_only(device));
         Self {
             point: point.to_owned(),
             server: Some(server),
@@ -45,9 +44,9 @@ impl HeldFuse {
     }
 }
 
-impl Drop for HeldFuse {
+impl Drop for HungFuse {
     fn drop(&mut self) {
-        // Forced, which ends the connection and frees everybody.
+        // A forced unmount ends the connection and frees every waiting process.
         Command::new("umount")
             .args(["-f", "-l"])
             .arg(&self.point)
@@ -58,9 +57,9 @@ impl Drop for HeldFuse {
     }
 }
 
-/// Answers FUSE_INIT alone (fuse(4), the kernel's include/uapi/linux/fuse.h). Ends with the
-/// connection.
-fn hold(mut device: File) {
+/// Answers only FUSE_INIT (fuse(4), the kernel's include/uapi/linux/fuse.h), and returns when the
+/// connection ends.
+fn answer_init_only(mut device: File) {
     const INIT: u32 = 26;
     let mut request = vec![0; 256 << 10];
     while let Ok(length) = device.read(&mut request) {
@@ -75,7 +74,7 @@ fn hold(mut device: File) {
         for word in [7u32, 31, 4096, 0] {
             answer.extend(word.to_ne_bytes());
         }
-        // Requests in the background, largest write, granularity of time.
+        // Maximum background requests, congestion threshold, largest write, time granularity.
         answer.extend([12u16, 10].iter().flat_map(|half| half.to_ne_bytes()));
         answer.extend(4096u32.to_ne_bytes());
         answer.extend(1u32.to_ne_bytes());

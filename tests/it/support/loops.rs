@@ -1,27 +1,24 @@
-//! Loop devices and file systems on them, removed when the guard is dropped, even when a test
-//! fails.
+//! Loop devices and file systems on them, removed when the guard is dropped, even if a test fails.
 
 use std::fs;
 use std::os::unix::fs::{OpenOptionsExt as _, PermissionsExt};
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
-use super::programs::output_when_free;
+use super::programs::output_retrying_busy;
 use super::run;
 use super::running::wait_for;
 use crate::support::deadline::CommandInTime as _;
 
-/// A loop device over a sparse file of its own.
-pub struct Loop {
+pub struct LoopDevice {
     dir: tempfile::TempDir,
-    /// `/dev/loopN`.
+    /// Path of the device, such as `/dev/loop7`.
     pub device: String,
 }
 
-impl Loop {
-    /// A blank one of so many MiB.
+impl LoopDevice {
     pub fn new(mib: u64) -> Self {
-        // Other users may pass.
+        // Tests also read the image as other users.
         let mode = fs::Permissions::from_mode(0o755);
         let dir = tempfile::Builder::new()
             .permissions(mode)
@@ -35,7 +32,7 @@ impl Loop {
         Self::on(dir, &image)
     }
 
-    /// One over a file that is there.
+    /// A loop device backed by an existing file.
     pub fn over(image: &Path) -> Self {
         Self::on(tempfile::tempdir().unwrap(), image)
     }
@@ -45,25 +42,24 @@ impl Loop {
             .trim()
             .to_owned();
         let disk = Self { dir, device };
-        // What somebody wrote there outlives the file beneath.
-        disk.believe("write back");
-        disk.schedule("none");
-        disk.trims();
+        // A `write_cache` override outlives the backing file of a loop device.
+        disk.set_write_cache("write back");
+        disk.set_scheduler("none");
+        disk.enable_discard();
         disk
     }
 
-    /// The file beneath one that was made blank.
+    /// The backing file, if this guard created one.
     pub fn image(&self) -> PathBuf {
         self.dir.path().join("image")
     }
 
-    /// Its kernel name.
     pub fn name(&self) -> &str {
         self.device.trim_start_matches("/dev/")
     }
 
-    /// Tells the kernel what to believe of its cache: `write back` or `write through`.
-    pub fn believe(&self, cache: &str) {
+    /// Writes `write back` or `write through` to the queue's `write_cache`.
+    pub fn set_write_cache(&self, cache: &str) {
         fs::write(
             format!("/sys/block/{}/queue/write_cache", self.name()),
             cache,
@@ -71,8 +67,8 @@ impl Loop {
         .unwrap();
     }
 
-    /// Gives it this I/O scheduler: `none`, `mq-deadline`.
-    pub fn schedule(&self, scheduler: &str) {
+    /// Sets the I/O scheduler, such as `none` or `mq-deadline`.
+    pub fn set_scheduler(&self, scheduler: &str) {
         fs::write(
             format!("/sys/block/{}/queue/scheduler", self.name()),
             scheduler,
@@ -80,8 +76,8 @@ impl Loop {
         .unwrap();
     }
 
-    /// Lets it take discards, as many at once as it can.
-    fn trims(&self) {
+    /// Raises `discard_max_bytes` to the hardware limit.
+    fn enable_discard(&self) {
         let queue = format!("/sys/block/{}/queue", self.name());
         let read = |name: &str| {
             fs::read_to_string(format!("{queue}/{name}"))
@@ -101,7 +97,7 @@ impl Loop {
         .unwrap();
     }
 
-    /// Makes a file system on it: `["mkfs.ext4", "-q"]`.
+    /// Runs a mkfs command, such as `["mkfs.ext4", "-q"]`, on the device.
     pub fn mkfs(&self, command: &[&str]) {
         let arguments: Vec<&str> = command[1..]
             .iter()
@@ -111,34 +107,34 @@ impl Loop {
         run(command[0], &arguments);
     }
 
-    /// Mounts it; empty options are the defaults.
+    /// Mounts the device; empty options mean the defaults.
     pub fn mount(self, options: &str) -> Mounted {
         let point = self.dir.path().join("mnt");
         fs::create_dir(&point).unwrap();
         Mounted::at(self, point, options)
     }
 
-    /// The result of mount(8) for these options: `Err` with its message when it refuses.
+    /// Mounts the device with these options and unmounts again; `Err` holds mount(8)'s message.
     pub fn try_mount(&self, options: &str) -> Result<(), String> {
         self.mounted_with(options, |_| ())
     }
 
-    /// The options in force when it is mounted with these, of the mount and of the superblock, in
-    /// ext4's own words too.
-    pub fn in_force_with(&self, options: &str) -> Result<Vec<String>, String> {
-        self.mounted_with(options, |point| self.in_force(point))
+    /// Options in force after a mount with these options: those of the mount, of the superblock,
+    /// and of /proc/fs/ext4.
+    pub fn options_in_force_with(&self, options: &str) -> Result<Vec<String>, String> {
+        self.mounted_with(options, |point| self.options_in_force(point))
     }
 
-    /// Waits until nothing has it mounted: a mount name space made meanwhile, as other tests do,
-    /// may still have.
+    /// Waits until no mount remains: a mount namespace created meanwhile by another test keeps a
+    /// copy.
     pub fn wait_until_free(&self) {
         let mut alone = fs::OpenOptions::new();
         alone.read(true).custom_flags(nix::libc::O_EXCL);
         wait_for("the device is free", || alone.open(&self.device).is_ok());
     }
 
-    /// The options in force at a point where it is mounted now.
-    pub fn in_force(&self, point: &Path) -> Vec<String> {
+    /// Options in force at the point where the device is mounted.
+    pub fn options_in_force(&self, point: &Path) -> Vec<String> {
         let table = fs::read_to_string("/proc/self/mountinfo").unwrap();
         let mut lines = table
             .lines()
@@ -158,11 +154,11 @@ impl Loop {
     fn mounted_with<T>(&self, options: &str, look: impl FnOnce(&Path) -> T) -> Result<T, String> {
         let point = self.dir.path().join("try");
         fs::create_dir_all(&point).unwrap();
-        // Where a name space that another test made still has the last mount, the kernel shares it
-        // and reads no options.
+        // If another mount namespace still has the previous mount, the kernel shares that
+        // superblock and ignores the new options.
         self.wait_until_free();
         let mut mount = Command::new("mount");
-        let output = output_when_free(
+        let output = output_retrying_busy(
             mount
                 .args(mount_options(options))
                 .arg(&self.device)
@@ -177,10 +173,10 @@ impl Loop {
     }
 }
 
-impl Drop for Loop {
+impl Drop for LoopDevice {
     fn drop(&mut self) {
-        self.believe("write back");
-        self.schedule("none");
+        self.set_write_cache("write back");
+        self.set_scheduler("none");
         Command::new("losetup")
             .args(["-d", &self.device])
             .output_in_time();
@@ -195,36 +191,32 @@ fn mount_options(options: &str) -> Vec<&str> {
     }
 }
 
-/// A mounted file system on a loop device.
+/// A mounted file system on a loop device, unmounted on drop.
 pub struct Mounted {
-    /// Where.
     pub point: PathBuf,
-    /// On what.
-    pub disk: Loop,
+    pub disk: LoopDevice,
 }
 
 impl Mounted {
-    /// Mounts a loop device at a directory.
-    pub fn at(disk: Loop, point: PathBuf, options: &str) -> Self {
+    pub fn at(disk: LoopDevice, point: PathBuf, options: &str) -> Self {
         let mut arguments = mount_options(options);
         arguments.extend([disk.device.as_str(), point.to_str().unwrap()]);
         run("mount", &arguments);
         Self { point, disk }
     }
 
-    /// A directory on it, made if need be.
-    pub fn dir(&self, name: &str) -> PathBuf {
+    /// A directory on the file system, created if missing.
+    pub fn create_subdirectory(&self, name: &str) -> PathBuf {
         let dir = self.point.join(name);
         fs::create_dir_all(&dir).unwrap();
         dir
     }
 
-    /// The mount point as text.
+    /// The mount point as a string.
     pub fn path(&self) -> &str {
         self.point.to_str().unwrap()
     }
 
-    /// Remounts with other options.
     pub fn remount(&self, options: &str) {
         run("mount", &["-o", &format!("remount,{options}"), self.path()]);
     }
@@ -232,15 +224,14 @@ impl Mounted {
 
 impl Drop for Mounted {
     fn drop(&mut self) {
-        leave(&self.point);
+        unmount_lazily(&self.point);
     }
 }
 
-/// Whatever is mounted at a directory, unmounted when this is dropped.
-pub struct Point(pub PathBuf);
+/// A mount point that is unmounted on drop, whatever is mounted there.
+pub struct MountPoint(pub PathBuf);
 
-impl Point {
-    /// Mounts a directory at another one.
+impl MountPoint {
     pub fn bind(from: &Path, to: PathBuf) -> Self {
         run(
             "mount",
@@ -249,26 +240,24 @@ impl Point {
         Self(to)
     }
 
-    /// Mounts a file system in memory at a directory.
     pub fn tmpfs(to: PathBuf) -> Self {
         run("mount", &["-t", "tmpfs", "none", to.to_str().unwrap()]);
         Self(to)
     }
 }
 
-impl Drop for Point {
+impl Drop for MountPoint {
     fn drop(&mut self) {
-        leave(&self.0);
+        unmount_lazily(&self.0);
     }
 }
 
-/// Unmounts.
 pub fn unmount(point: &Path) {
     run("umount", &[point.to_str().unwrap()]);
 }
 
-/// Unmounts, later if it is in use; nothing may be mounted there.
-fn leave(point: &Path) {
+/// Unmounts, lazily if busy; a path without a mount is not an error.
+fn unmount_lazily(point: &Path) {
     let done = Command::new("umount").arg(point).output_in_time();
     if !done.status.success() {
         Command::new("umount").arg("-l").arg(point).output_in_time();
@@ -276,28 +265,26 @@ fn leave(point: &Path) {
 }
 
 /// ext4 of 256 MiB with these mkfs arguments and mount options.
-pub fn ext4(mkfs: &[&str], options: &str) -> Mounted {
-    file_system(256, &[&["mkfs.ext4", "-q"], mkfs].concat(), options)
+pub fn mount_ext4(mkfs: &[&str], options: &str) -> Mounted {
+    mount_file_system(256, &[&["mkfs.ext4", "-q"], mkfs].concat(), options)
 }
 
-/// XFS of 512 MiB, the least mkfs.xfs makes being 300.
-pub fn xfs(options: &str) -> Mounted {
-    file_system(512, &["mkfs.xfs", "-q"], options)
+/// XFS of 512 MiB; mkfs.xfs refuses less than 300 MiB.
+pub fn mount_xfs(options: &str) -> Mounted {
+    mount_file_system(512, &["mkfs.xfs", "-q"], options)
 }
 
-/// btrfs of 512 MiB.
-pub fn btrfs(options: &str) -> Mounted {
-    file_system(512, &["mkfs.btrfs", "-q"], options)
+pub fn mount_btrfs(options: &str) -> Mounted {
+    mount_file_system(512, &["mkfs.btrfs", "-q"], options)
 }
 
-/// Any file system.
-pub fn file_system(mib: u64, mkfs: &[&str], options: &str) -> Mounted {
-    let disk = Loop::new(mib);
+pub fn mount_file_system(mib: u64, mkfs: &[&str], options: &str) -> Mounted {
+    let disk = LoopDevice::new(mib);
     disk.mkfs(mkfs);
     disk.mount(options)
 }
 
-/// Objects below a directory whose name begins with walwise's scratch prefix.
+/// Entries of a directory whose names start with walwise's scratch prefix.
 pub fn scratch_dirs(dir: &Path) -> Vec<PathBuf> {
     let Ok(entries) = fs::read_dir(dir) else {
         return Vec::new();

@@ -1,8 +1,8 @@
-//! A machine to vary, as facts: /data on ext4 on sda1 on sda, every fact by name, each replaceable
-//! by a word. `?` makes a fact unknown, `~word` states it.
+//! A test host as facts: /data on ext4 on sda1 on sda. Every fact can be replaced by name: `?`
+//! makes a fact unknown, `~word` marks the value as stated by the user.
 
 use walwise::session::Session;
-use walwise_judge::durability::{Caps, Verdict, judge_targets};
+use walwise_judge::durability::{Verdict, VerdictCaps, judge_targets};
 use walwise_judge::rules::RuleSet;
 use walwise_model::facts::catalog;
 use walwise_model::facts::{
@@ -11,32 +11,28 @@ use walwise_model::facts::{
 use walwise_model::version::Version;
 use walwise_report::Report;
 
-/// A machine.
 #[derive(Clone, Debug)]
-pub struct Machine {
-    /// Its facts.
+pub struct TestHost {
     pub facts: FactSet,
 }
 
-/// `/data`.
-pub fn data() -> Subject {
+pub fn data_subject() -> Subject {
     Subject::target("/data")
 }
 
-/// The subject that a fact of this scope is about.
-pub fn subject(scope: Scope) -> Subject {
+pub fn subject_of_scope(scope: Scope) -> Subject {
     match scope {
         Scope::Host => Subject::host(),
         Scope::Device => Subject::device("sda"),
         Scope::Mount => Subject::mount("/data"),
         Scope::Boot => Subject::boot("/data"),
         Scope::Cluster => Subject::cluster("/data"),
-        Scope::Target => data(),
+        Scope::Target => data_subject(),
     }
 }
 
-impl Machine {
-    /// ext4 with barriers on a SATA disk that admits its volatile cache, on bare metal, without a
+impl TestHost {
+    /// ext4 with barriers on a SATA disk that reports a volatile cache, on bare metal, without a
     /// server.
     pub fn plain() -> Self {
         let mount = Subject::mount("/data");
@@ -62,13 +58,13 @@ impl Machine {
             ("device.write_cache", "write back"),
             ("device.cache_type", "write back"),
         ] {
-            machine.set(fact, word);
+            machine.set_fact(fact, word);
         }
         machine
     }
 
-    /// The same behind a RAID controller that protects its cache, measured: removing flushes could
-    /// be offered here.
+    /// The plain host with a RAID controller that protects its cache, and a measurement: the only
+    /// host that could get advice to remove flushes.
     pub fn protected() -> Self {
         let mut machine = Self::plain();
         for (fact, word) in [
@@ -83,37 +79,36 @@ impl Machine {
             ("probe.flush_cost", "40"),
             ("probe.commit", "100"),
         ] {
-            machine.set(fact, word);
+            machine.set_fact(fact, word);
         }
         machine
     }
 
-    /// With a PostgreSQL cluster in /data.
     #[must_use]
     pub fn with_cluster(mut self) -> Self {
-        self.facts.link(&data(), &Subject::cluster("/data"));
-        self.with("cluster.kind", "postgres")
-            .with("pg.fsync", "true")
-            .with("pg.synchronous_commit", "on")
-            .with("pg.synchronous_commit_overrides", "")
-            .with("pg.full_page_writes", "true")
-            .with("pg.fsync_disabled_by", "none")
+        self.facts.link(&data_subject(), &Subject::cluster("/data"));
+        self.with_fact("cluster.kind", "postgres")
+            .with_fact("pg.fsync", "true")
+            .with_fact("pg.synchronous_commit", "on")
+            .with_fact("pg.synchronous_commit_overrides", "")
+            .with_fact("pg.full_page_writes", "true")
+            .with_fact("pg.fsync_disabled_by", "none")
     }
 
-    /// Stands the target on a mount, a partition and a disk.
+    /// Puts the target on a mount on a partition of a disk.
     fn on_disk(mut self, point: &str, part: &str, disk: &str) -> Self {
         let (mount, part) = (Subject::mount(point), Subject::device(part));
-        self.facts.add_edge(&data(), &mount);
-        self.facts.link(&data(), &mount);
+        self.facts.add_edge(&data_subject(), &mount);
+        self.facts.link(&data_subject(), &mount);
         self.facts.add_edge(&mount, &part);
         self.facts.add_edge(&part, &Subject::device(disk));
-        self.put(&part, "device.kind", "partition");
+        self.set_fact_of(&part, "device.kind", "partition");
         self
     }
 
-    /// The same facts with a device of this kind between file system and disk.
+    /// The host with a device of this kind between file system and disk.
     #[must_use]
-    pub fn over(self, kind: &str) -> Self {
+    pub fn with_layer(self, kind: &str) -> Self {
         let mut facts = FactSet::default();
         for FactRow {
             subject,
@@ -121,31 +116,34 @@ impl Machine {
             reading,
         } in self.facts.rows()
         {
-            facts.insert_value(subject, catalog::find(fact).unwrap(), reading.clone());
+            facts.insert_value(
+                subject,
+                catalog::find_by_name(fact).unwrap(),
+                reading.clone(),
+            );
         }
         let (mount, top) = (Subject::mount("/data"), Subject::device("top"));
-        facts.add_edge(&data(), &mount);
-        facts.link(&data(), &mount);
+        facts.add_edge(&data_subject(), &mount);
+        facts.link(&data_subject(), &mount);
         facts.link(&mount, &top);
         facts.add_edge(&mount, &top);
         facts.add_edge(&top, &Subject::device("sda"));
         let mut machine = Self { facts };
-        machine.put(&top, "device.kind", kind);
+        machine.set_fact_of(&top, "device.kind", kind);
         machine
     }
 
-    /// With another word for a fact.
     #[must_use]
-    pub fn with(mut self, fact: &str, word: &str) -> Self {
-        self.set(fact, word);
+    pub fn with_fact(mut self, fact: &str, word: &str) -> Self {
+        self.set_fact(fact, word);
         self
     }
 
-    /// Sets a fact of the one subject that it can be about here; one of a device is about the disk.
-    pub fn set(&mut self, fact: &str, word: &str) {
-        self.put(
-            &subject(
-                catalog::find(fact)
+    /// Sets a fact of the only possible subject of its scope; a device fact is set on the disk.
+    pub fn set_fact(&mut self, fact: &str, word: &str) {
+        self.set_fact_of(
+            &subject_of_scope(
+                catalog::find_by_name(fact)
                     .unwrap_or_else(|| panic!("no fact {fact}"))
                     .scope,
             ),
@@ -154,9 +152,9 @@ impl Machine {
         );
     }
 
-    /// Sets a fact of any subject.
-    pub fn put(&mut self, of: &Subject, fact: &str, word: &str) {
-        // A layer comes with a state that is fine, which later words may change.
+    /// Sets a fact of the given subject.
+    pub fn set_fact_of(&mut self, of: &Subject, fact: &str, word: &str) {
+        // A new layer starts with healthy state, which later words may change.
         let state: &[(&str, &str)] = match (fact, word) {
             ("device.kind", "lvm" | "dm" | "multipath" | "dmraid" | "vdo") => {
                 &[("dm.state", "fine")]
@@ -170,9 +168,9 @@ impl Machine {
             _ => &[],
         };
         for (fact, word) in state {
-            self.put(of, fact, word);
+            self.set_fact_of(of, fact, word);
         }
-        let info = catalog::find(fact).unwrap_or_else(|| panic!("no fact {fact}"));
+        let info = catalog::find_by_name(fact).unwrap_or_else(|| panic!("no fact {fact}"));
         if word == "?" {
             self.facts
                 .insert_value(of, info, Reading::unknown(UnknownReason::Denied, "a test"));
@@ -195,7 +193,9 @@ impl Machine {
             vec![word]
         };
         assert!(
-            words.iter().all(|word| catalog::allows(info, word)),
+            words
+                .iter()
+                .all(|word| catalog::choice_allows_word(info, word)),
             "{fact} is never {word}"
         );
         let value = match info.kind {
@@ -210,16 +210,14 @@ impl Machine {
             .insert_value(of, info, Reading::known(value, source));
     }
 
-    /// The verdict of /data.
     pub fn verdict(&self) -> Verdict {
         let mut facts = self.facts.clone();
-        judge_targets(&mut facts, true, &Caps::default())
+        judge_targets(&mut facts, true, &VerdictCaps::default())
             .into_iter()
-            .find(|verdict| verdict.target == data())
+            .find(|verdict| verdict.target == data_subject())
             .unwrap()
     }
 
-    /// The report of the whole program about it.
     pub fn report(&self, live: bool) -> Report {
         Session::new(self.facts.clone(), RuleSet::builtin(), live).report()
     }

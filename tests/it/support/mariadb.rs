@@ -1,5 +1,5 @@
-//! A real MariaDB on a private socket, with option files of its own. It is stopped when its guard
-//! is dropped, even when a test fails; the system's own configuration is neither read nor touched.
+//! A real MariaDB server on a private socket with its own option files, stopped when the guard is
+//! dropped, even if a test fails. The system's own configuration is neither read nor changed.
 
 use std::fs::Metadata;
 use std::os::unix::fs::{MetadataExt, PermissionsExt, chown};
@@ -13,28 +13,26 @@ use super::running::wait_for;
 use super::{run, stderr, stdout};
 use crate::support::deadline::{ChildInTime as _, CommandInTime as _};
 
-/// A server with a directory of its own for option files, socket and log.
+/// A server with its own directory for option files, socket and log.
 pub struct Mariadb {
     directory: tempfile::TempDir,
-    /// The data directory.
     pub data: PathBuf,
     server: Option<Child>,
-    /// Where the server sees its data, when that is elsewhere.
+    /// Path of the data directory inside the server's mount namespace, if different.
     seen: Option<PathBuf>,
-    /// Environment variables of the server.
     pub environment: Vec<(String, String)>,
-    /// Arguments of the server, behind those of its option files.
+    /// Server arguments after those of the option files.
     pub arguments: Vec<String>,
     uid: u32,
     gid: u32,
 }
 
 impl Mariadb {
-    /// A new one with its data beneath a directory, which must be there; `lines` are the server's,
-    /// in an included file.
-    pub fn beneath(data: &Path, lines: &str) -> Self {
+    /// A new server with its data below an existing directory; `lines` go into an included option
+    /// file.
+    pub fn new_below(data: &Path, lines: &str) -> Self {
         let server = Self::over(data.join("mysql"));
-        server.write("conf.d/storage.cnf", lines);
+        server.write_option_file("conf.d/storage.cnf", lines);
         let files = server.defaults();
         run(
             "mariadb-install-db",
@@ -47,7 +45,7 @@ impl Mariadb {
         server
     }
 
-    /// One over the data of this directory, which somebody made or will make.
+    /// A server over a data directory that the caller provides.
     pub fn over(data: PathBuf) -> Self {
         let id = |flag| run("id", &[flag, "mysql"]).trim().parse().unwrap();
         let directory = tempfile::tempdir().unwrap();
@@ -64,14 +62,14 @@ impl Mariadb {
             gid,
         };
         let open = std::fs::Permissions::from_mode(0o755);
-        std::fs::set_permissions(server.own(), open).unwrap();
-        server.give(server.own());
-        server.directory_for(&server.data);
-        std::fs::create_dir(server.own().join("conf.d")).unwrap();
-        // Servers that are made at once would meet in the common one.
-        server.directory_for(&server.own().join("tmp"));
-        let (own, data) = (server.own().display(), server.data.display());
-        server.write(
+        std::fs::set_permissions(server.own_directory(), open).unwrap();
+        server.chown_to_server(server.own_directory());
+        server.create_server_directory(&server.data);
+        std::fs::create_dir(server.own_directory().join("conf.d")).unwrap();
+        // Servers created in parallel would collide in the common temporary directory.
+        server.create_server_directory(&server.own_directory().join("tmp"));
+        let (own, data) = (server.own_directory().display(), server.data.display());
+        server.write_option_file(
             "my.cnf",
             &format!(
                 "[client]\nsocket = {own}/socket\n[mysqld]\ndatadir = {data}\nsocket = {own}/socket\n\
@@ -79,52 +77,50 @@ impl Mariadb {
                  innodb_log_file_size = 10M\n!includedir {own}/conf.d\n"
             ),
         );
-        server.write("conf.d/storage.cnf", "");
-        server.write(
+        server.write_option_file("conf.d/storage.cnf", "");
+        server.write_option_file(
             "conf.d/storage.cnf.off",
             "[mysqld]\ninnodb_flush_method = nosync\n",
         );
         server
     }
 
-    /// The directory of its own.
-    pub fn own(&self) -> &Path {
+    pub fn own_directory(&self) -> &Path {
         self.directory.path()
     }
 
-    /// A directory that the server may write, made if need be.
-    pub fn directory_for(&self, path: &Path) {
+    /// A directory that the server may write, created if missing.
+    pub fn create_server_directory(&self, path: &Path) {
         std::fs::create_dir_all(path).unwrap();
-        self.give(path);
+        self.chown_to_server(path);
     }
 
-    /// Lets the server see its data in another directory, in a mount name space of its own.
-    pub fn see_data_elsewhere(&mut self) {
-        let seen = self.own().join("elsewhere");
-        self.directory_for(&seen);
-        let text = std::fs::read_to_string(self.own().join("my.cnf")).unwrap();
+    /// Shows the server its data under another path, in its own mount namespace.
+    pub fn mount_data_elsewhere(&mut self) {
+        let seen = self.own_directory().join("elsewhere");
+        self.create_server_directory(&seen);
+        let text = std::fs::read_to_string(self.own_directory().join("my.cnf")).unwrap();
         let (here, there) = (self.data.display().to_string(), seen.display().to_string());
-        self.write("my.cnf", &text.replace(&here, &there));
+        self.write_option_file("my.cnf", &text.replace(&here, &there));
         self.seen = Some(seen);
     }
 
-    /// Writes one of its option files.
-    pub fn write(&self, name: &str, text: &str) {
-        let path = self.own().join(name);
+    pub fn write_option_file(&self, name: &str, text: &str) {
+        let path = self.own_directory().join(name);
         std::fs::write(&path, text).unwrap();
         std::fs::set_permissions(&path, std::fs::Permissions::from_mode(0o644)).unwrap();
     }
 
-    fn give(&self, path: &Path) {
+    fn chown_to_server(&self, path: &Path) {
         chown(path, Some(self.uid), Some(self.gid)).unwrap();
     }
 
     fn defaults(&self) -> String {
-        format!("--defaults-file={}/my.cnf", self.own().display())
+        format!("--defaults-file={}/my.cnf", self.own_directory().display())
     }
 
-    /// Starts the server, later than anything in its configuration was changed by more than the
-    /// clock of files can be behind, and waits for it.
+    /// Starts the server and waits for it. File timestamps are coarse, so the start waits until
+    /// they lie clearly before the server's start.
     pub fn start(&mut self) {
         let changed = |path: PathBuf| {
             let nanos = |found: Metadata| {
@@ -132,8 +128,8 @@ impl Mariadb {
             };
             path.metadata().map_or(0, nanos)
         };
-        let files =
-            ["", "my.cnf", "conf.d", "conf.d/storage.cnf"].map(|name| self.own().join(name));
+        let files = ["", "my.cnf", "conf.d", "conf.d/storage.cnf"]
+            .map(|name| self.own_directory().join(name));
         let last = files.map(changed).into_iter().max().unwrap();
         wait_for("a few ticks to pass", || {
             let now = SystemTime::now()
@@ -146,7 +142,7 @@ impl Mariadb {
         self.start_at_once();
     }
 
-    /// Stops the server if it runs and starts it, whenever its configuration was changed.
+    /// Restarts the server without waiting for file timestamps.
     pub fn restart_at_once(&mut self) {
         if let Some(mut server) = self.server.take() {
             self.sql("SHUTDOWN").unwrap();
@@ -156,7 +152,7 @@ impl Mariadb {
     }
 
     fn start_at_once(&mut self) {
-        let log = std::fs::File::create(self.own().join("log")).unwrap();
+        let log = std::fs::File::create(self.own_directory().join("log")).unwrap();
         let mut command = Command::new("mariadbd");
         if let Some(seen) = &self.seen {
             command = Command::new("unshare");
@@ -179,13 +175,11 @@ impl Mariadb {
         });
     }
 
-    /// The number of its process.
-    pub fn process(&self) -> Pid {
-        let text = std::fs::read_to_string(self.own().join("pid")).unwrap();
+    pub fn server_pid(&self) -> Pid {
+        let text = std::fs::read_to_string(self.own_directory().join("pid")).unwrap();
         Pid::from_raw(text.trim().parse().unwrap())
     }
 
-    /// The server's answer to a statement.
     pub fn sql(&self, statement: &str) -> Option<String> {
         let mut client = Command::new("mariadb");
         client
@@ -198,8 +192,8 @@ impl Mariadb {
             .then(|| stdout(&output).trim().to_owned())
     }
 
-    /// Whether a server of this version would take an option.
-    pub fn takes(option: &str) -> bool {
+    /// True if the installed server accepts an option.
+    pub fn accepts_option(option: &str) -> bool {
         let mut help = Command::new("mariadbd");
         let output = help
             .args(["--no-defaults", option, "--verbose", "--help"])
@@ -207,16 +201,15 @@ impl Mariadb {
         output.status.success() && !stderr(&output).contains("[ERROR]")
     }
 
-    /// The server's log.
     pub fn log(&self) -> String {
-        std::fs::read_to_string(self.own().join("log")).unwrap_or_default()
+        std::fs::read_to_string(self.own_directory().join("log")).unwrap_or_default()
     }
 }
 
 impl Drop for Mariadb {
     fn drop(&mut self) {
         if let Some(mut server) = self.server.take() {
-            // Whatever it holds, it must be gone before its file systems are.
+            // The server must be gone before its file systems are unmounted.
             server.kill_in_time();
         }
     }

@@ -1,5 +1,5 @@
-//! A real PostgreSQL cluster on a private socket. It is stopped when its guard is dropped, even
-//! when a test fails.
+//! A real PostgreSQL cluster on a private socket, stopped when the guard is dropped, even if a test
+//! fails.
 
 use std::os::unix::fs::{MetadataExt, PermissionsExt, chown};
 use std::os::unix::process::CommandExt;
@@ -11,38 +11,35 @@ use super::programs::copy_of_walwise;
 use super::run;
 use crate::support::deadline::CommandInTime as _;
 
-/// Where its programs are.
+/// Directory of the installed PostgreSQL's programs.
 pub const PROGRAMS: &str = "/usr/lib/postgresql/15/bin";
 
-/// A cluster, with a directory of its own for the socket, the log and whatever a test puts there.
+/// A cluster with its own directory for socket, log and files of the test.
 pub struct Cluster {
     directory: tempfile::TempDir,
-    /// The data directory.
     pub data: PathBuf,
-    /// The WAL directory, elsewhere; `pg_wal` is a link to it.
+    /// The WAL directory; `pg_wal` in the data directory is a symbolic link to it.
     pub wal: PathBuf,
-    /// Environment variables of the server.
     pub environment: Vec<(String, String)>,
-    /// Arguments of the server, besides those for the socket.
+    /// Server arguments besides those for the socket.
     pub arguments: String,
     uid: u32,
     gid: u32,
 }
 
 impl Cluster {
-    /// A new one beneath its own directory.
+    /// A new cluster below its own directory.
     pub fn new() -> Self {
         Self::on(|own| (own.join("data"), own.join("fast/wal")))
     }
 
-    /// A new one with its data and its WAL beneath two directories, which must be there.
-    pub fn beneath(data: &Path, wal: &Path) -> Self {
+    /// A new cluster with data and WAL below two existing directories.
+    pub fn new_below(data: &Path, wal: &Path) -> Self {
         Self::on(|_| (data.join("data"), wal.join("wal")))
     }
 
-    /// The one that this command makes: `initdb -D DIRECTORY`, as somebody would type it. Its WAL
-    /// lies in its data.
-    pub fn typed(command: &str) -> Self {
+    /// A cluster made by a printed command, `initdb -D DIRECTORY`, with WAL in the data directory.
+    pub fn from_initdb_command(command: &str) -> Self {
         let words: Vec<&str> = command.split(' ').collect();
         let data = words
             .iter()
@@ -50,7 +47,7 @@ impl Cluster {
             .nth(1)
             .unwrap();
         let cluster = Self::of(|_| (data.into(), Path::new(data).join("pg_wal")));
-        cluster.program(words[0], &words[1..]);
+        cluster.run_server_program(words[0], &words[1..]);
         cluster
     }
 
@@ -60,9 +57,9 @@ impl Cluster {
             cluster.data.parent().unwrap(),
             cluster.wal.parent().unwrap(),
         ] {
-            cluster.open(parent);
+            cluster.create_server_directory(parent);
         }
-        cluster.program(
+        cluster.run_server_program(
             "initdb",
             &[
                 "-N",
@@ -74,14 +71,14 @@ impl Cluster {
                 &cluster.path("wal"),
             ],
         );
-        cluster.append(
+        cluster.append_to_file(
             "postgresql.conf",
             "listen_addresses = ''\nfsync = off # tests only\n",
         );
         cluster
     }
 
-    /// Nothing yet but its own directory.
+    /// A cluster without data: only its own directory exists.
     fn of(places: impl Fn(&Path) -> (PathBuf, PathBuf)) -> Self {
         let id = |flag| run("id", &[flag, "postgres"]).trim().parse().unwrap();
         let directory = tempfile::tempdir().unwrap();
@@ -96,47 +93,46 @@ impl Cluster {
             uid: id("-u"),
             gid: id("-g"),
         };
-        cluster.open(cluster.own());
+        cluster.create_server_directory(cluster.own_directory());
         cluster
     }
 
-    /// A directory of the server's user into which others may look, made if need be.
-    fn open(&self, path: &Path) {
+    /// Creates the directory if missing, owned by the server's user and readable by others.
+    fn create_server_directory(&self, path: &Path) {
         std::fs::create_dir_all(path).unwrap();
         std::fs::set_permissions(path, std::fs::Permissions::from_mode(0o755)).unwrap();
-        self.give(path);
+        self.chown_to_server(path);
     }
 
-    /// The directory of its own.
-    pub fn own(&self) -> &Path {
+    pub fn own_directory(&self) -> &Path {
         self.directory.path()
     }
 
-    /// `data`, `wal`, or something in its own directory, as text.
+    /// A path as a string: `data`, `wal`, or a name in the cluster's own directory.
     pub fn path(&self, name: &str) -> String {
         let path = match name {
             "data" => self.data.clone(),
             "wal" => self.wal.clone(),
-            name => self.own().join(name),
+            name => self.own_directory().join(name),
         };
         path.display().to_string()
     }
 
-    /// Makes the server's user the owner.
-    pub fn give(&self, path: &Path) {
+    /// Makes the server's user the owner of a path.
+    pub fn chown_to_server(&self, path: &Path) {
         chown(path, Some(self.uid), Some(self.gid)).unwrap();
     }
 
     /// Appends to a file in the data directory.
-    pub fn append(&self, name: &str, text: &str) {
+    pub fn append_to_file(&self, name: &str, text: &str) {
         let path = self.data.join(name);
         let before = std::fs::read_to_string(&path).unwrap_or_default();
         std::fs::write(&path, before + text).unwrap();
-        self.give(&path);
+        self.chown_to_server(&path);
     }
 
-    /// Starts the server, later than anything in its configuration was changed by more than the
-    /// clock of files can be behind, and waits for it.
+    /// Starts the server and waits for it. File timestamps are coarse, so the start waits until
+    /// they lie clearly before the server's start.
     pub fn start(&self) {
         let nanos = |found: std::fs::Metadata| {
             i128::from(found.ctime()) * 1_000_000_000 + i128::from(found.ctime_nsec())
@@ -161,7 +157,7 @@ impl Cluster {
         self.start_at_once();
     }
 
-    /// Stops the server if it runs and starts it, whenever its configuration was changed.
+    /// Restarts the server without waiting for file timestamps.
     pub fn restart_at_once(&self) {
         if self.data.join("postmaster.pid").exists() {
             self.stop();
@@ -170,8 +166,12 @@ impl Cluster {
     }
 
     fn start_at_once(&self) {
-        let socket = format!("-k {} -p 5499 {}", self.own().display(), self.arguments);
-        self.program(
+        let socket = format!(
+            "-k {} -p 5499 {}",
+            self.own_directory().display(),
+            self.arguments
+        );
+        self.run_server_program(
             "pg_ctl",
             &[
                 "-D",
@@ -186,17 +186,16 @@ impl Cluster {
         );
     }
 
-    /// Stops the server.
     pub fn stop(&self) {
-        self.program(
+        self.run_server_program(
             "pg_ctl",
             &["-D", &self.path("data"), "-m", "fast", "-w", "stop"],
         );
     }
 
-    /// The server's answer to a statement, as its owner.
+    /// The server's answer to a statement of its owner.
     pub fn sql(&self, statement: &str) -> String {
-        self.program(
+        self.run_server_program(
             "psql",
             &[
                 "-h",
@@ -211,10 +210,13 @@ impl Cluster {
         )
     }
 
-    /// Any program, as the server's user.
-    pub fn as_owner(&self, program: impl AsRef<Path>) -> Command {
+    /// A program run as the server's user.
+    pub fn command_as_owner(&self, program: impl AsRef<Path>) -> Command {
         let mut command = Command::new(program.as_ref());
-        command.uid(self.uid).gid(self.gid).current_dir(self.own());
+        command
+            .uid(self.uid)
+            .gid(self.gid)
+            .current_dir(self.own_directory());
         command
             .env_clear()
             .env("LC_ALL", "C")
@@ -223,30 +225,30 @@ impl Cluster {
         command
     }
 
-    /// walwise as the server's user, who may not look into where it was built.
-    pub fn walwise(&self) -> Command {
-        let program = copy_of_walwise(self.own());
-        let mut command = self.as_owner(&program);
+    /// walwise run as the server's user, from a copy, because that user cannot read the build
+    /// directory.
+    pub fn walwise_as_owner(&self) -> Command {
+        let program = copy_of_walwise(self.own_directory());
+        let mut command = self.command_as_owner(&program);
         command.env("LC_ALL", "C.UTF-8");
         command
     }
 
-    /// The server's log.
     pub fn log(&self) -> String {
-        std::fs::read_to_string(self.own().join("log")).unwrap_or_default()
+        std::fs::read_to_string(self.own_directory().join("log")).unwrap_or_default()
     }
 
-    /// One of the server's programs.
-    pub fn command(&self, name: &str) -> Command {
-        self.as_owner(Path::new(PROGRAMS).join(name))
+    pub fn server_command(&self, name: &str) -> Command {
+        self.command_as_owner(Path::new(PROGRAMS).join(name))
     }
 
-    /// Runs one of the server's programs, which must succeed; what it said, trimmed.
-    pub fn program(&self, name: &str, arguments: &[&str]) -> String {
-        // The server inherits what pg_ctl has open, so nobody may wait for the end of a pipe.
-        let output = self.own().join(format!("{name}.output"));
+    /// Runs a server program that must succeed; returns its trimmed output.
+    pub fn run_server_program(&self, name: &str, arguments: &[&str]) -> String {
+        // The server inherits pg_ctl's open files, so a pipe would stay open as long as the server
+        // runs.
+        let output = self.own_directory().join(format!("{name}.output"));
         let file = std::fs::File::create(&output).unwrap();
-        let mut command = self.command(name);
+        let mut command = self.server_command(name);
         command
             .args(arguments)
             .stdout(file.try_clone().unwrap())
@@ -269,7 +271,7 @@ impl Drop for Cluster {
             "-s",
             "stop",
         ];
-        self.command("pg_ctl")
+        self.server_command("pg_ctl")
             .args(arguments)
             .stdout(Stdio::null())
             .stderr(Stdio::null())

@@ -1,5 +1,5 @@
-//! The program under test and others, run to their end. Programs that are started and watched are
-//! in `running`.
+//! Runs the program under test and others to their end. Module `running` has programs that tests
+//! watch while they run.
 
 use std::path::{Path, PathBuf};
 use std::process::{Command, Output};
@@ -7,16 +7,14 @@ use std::process::{Command, Output};
 use super::running::holds_in_time;
 use crate::support::deadline::CommandInTime as _;
 
-/// The program under test.
 pub fn walwise() -> Command {
     let mut command = Command::new(env!("CARGO_BIN_EXE_walwise"));
     command.env_remove("NO_COLOR").env("LC_ALL", "C.UTF-8");
     command
 }
 
-/// A copy of it that any user may execute. Another program makes it: a file that this process has
-/// open for writing is inherited by its children meanwhile, and no program can be executed while it
-/// is open for writing.
+/// A copy of walwise that any user may execute, made by another program. Children of this process
+/// inherit a file open for writing, and such a file cannot be executed.
 pub fn copy_of_walwise(into: &Path) -> PathBuf {
     let program = into.join("walwise");
     if !program.exists() {
@@ -28,19 +26,16 @@ pub fn copy_of_walwise(into: &Path) -> PathBuf {
     program
 }
 
-/// The standard output of a command, as text.
 pub fn stdout(output: &Output) -> String {
     String::from_utf8_lossy(&output.stdout).into_owned()
 }
 
-/// The standard error of a command, as text.
 pub fn stderr(output: &Output) -> String {
     String::from_utf8_lossy(&output.stderr).into_owned()
 }
 
-/// Runs a program that must succeed.
 pub fn run(program: &str, arguments: &[&str]) -> String {
-    let output = output_when_free(Command::new(program).args(arguments));
+    let output = output_retrying_busy(Command::new(program).args(arguments));
     assert!(
         output.status.success(),
         "{program} {arguments:?}: {}{}",
@@ -50,10 +45,9 @@ pub fn run(program: &str, arguments: &[&str]) -> String {
     stdout(&output)
 }
 
-/// Runs a program to its end, again while a device or a mount is busy: whatever looks at a device
-/// alone or at all mounts, each mount name space made meanwhile, and each child of this process
-/// until it executes its program, keeps them from others for a moment.
-pub fn output_when_free(command: &mut Command) -> Output {
+/// Runs a program, and again while a device or mount is busy. Tools that open a device exclusively,
+/// new mount namespaces, and children before exec hold devices and mounts for a moment.
+pub fn output_retrying_busy(command: &mut Command) -> Output {
     let mut run = || command.output_in_time();
     let is_busy = |output: &Output| {
         let said = stderr(output);

@@ -1,8 +1,8 @@
-//! A program in a terminal of its own: keys in, parsed screen out. Terminal queries get no answer
-//! here, as on some real terminals.
+//! A program in its own terminal: sends keys and parses the screen. Terminal queries get no answer,
+//! as on some real terminals.
 //!
-//! Every journey ends in [`Pty::ends`], which compares the terminal and the directories with their
-//! initial state; a journey without it fails.
+//! Every journey must wait for the end of its program, for example with [`Pty::assert_ends_clean`],
+//! which compares terminal and directories with their initial state.
 
 use std::cell::Cell;
 use std::io::{self, ErrorKind, Read, Write};
@@ -17,21 +17,22 @@ use nix::unistd::Pid;
 use portable_pty::{Child, CommandBuilder, MasterPty, PtySize, native_pty_system};
 
 use super::deadline::{holds_in_time, wait_for};
-use super::untouched::Untouched;
+use super::untouched::DirectorySnapshot;
 
-/// Longer than any working machine needs.
+/// Longer than any working host needs.
 const DEADLINE: Duration = Duration::from_secs(60);
 
-struct Seen {
+struct TerminalOutput {
     parser: vt100::Parser,
     written: Vec<u8>,
-    /// Whether nobody reads what is written.
+    /// True while output is not read.
     held: bool,
     ended: bool,
 }
 
-impl Seen {
-    /// Whether a picture has begun and not ended, by the marks around it.
+impl TerminalOutput {
+    /// True while a frame is incomplete, according to the begin and end marks of synchronized
+    /// output.
     fn is_drawing(&self) -> bool {
         let last = |mark: &[u8]| {
             self.written
@@ -42,16 +43,16 @@ impl Seen {
     }
 }
 
-/// A program in a terminal; killed when it is dropped.
+/// A program in a terminal, killed on drop.
 pub struct Pty {
     master: Box<dyn MasterPty + Send>,
-    /// A thread writes, since a program that reads nothing would keep us.
+    /// Sends keys to a writer thread, because a program that reads nothing would block the test.
     typed: Sender<Vec<u8>>,
     taken: Receiver<io::Result<()>>,
     child: Box<dyn Child + Send + Sync>,
-    seen: Arc<(Mutex<Seen>, Condvar)>,
+    seen: Arc<(Mutex<TerminalOutput>, Condvar)>,
     modes_before: String,
-    kept: Vec<Untouched>,
+    kept: Vec<DirectorySnapshot>,
     largest: Cell<u64>,
     is_judged: bool,
 }
@@ -62,13 +63,13 @@ impl Pty {
         Self::walwise_in(Path::new("."), &[], arguments)
     }
 
-    /// The same in this directory and with these variables. What is in that directory and in those
-    /// that are named must be the same in the end.
+    /// Starts walwise in this directory with these variables. The directory and every directory
+    /// named in the variables must be unchanged at the end.
     pub fn walwise_in(directory: &Path, variables: &[(&str, &str)], arguments: &[&str]) -> Self {
         let named = arguments.iter().map(Path::new).chain([directory]);
-        let kept: Vec<Untouched> = named
+        let kept: Vec<DirectorySnapshot> = named
             .filter(|path| path.is_absolute() && path.is_dir())
-            .map(Untouched::now)
+            .map(DirectorySnapshot::take)
             .collect();
         let mut pty = Self::program_in(
             directory,
@@ -80,14 +81,14 @@ impl Pty {
         pty
     }
 
-    /// Starts any program. No directory is looked at, since one of them may never answer.
+    /// Starts any program without checking directories, because one of them may never answer.
     pub fn program_in(
         directory: &Path,
         variables: &[(&str, &str)],
         program: &str,
         arguments: &[&str],
     ) -> Self {
-        let mut command = usual(CommandBuilder::new(program));
+        let mut command = set_terminal_env(CommandBuilder::new(program));
         command.args(arguments);
         command.cwd(directory);
         for (name, value) in variables {
@@ -98,7 +99,7 @@ impl Pty {
 
     /// Starts a shell with job control and this script, in which `$W` is walwise.
     pub fn shell(script: &str) -> Self {
-        let mut command = usual(CommandBuilder::new("bash"));
+        let mut command = set_terminal_env(CommandBuilder::new("bash"));
         command.args(["--norc", "-c", &format!("set -m; {script}")]);
         command.env("W", env!("CARGO_BIN_EXE_walwise"));
         Self::start(command)
@@ -106,7 +107,7 @@ impl Pty {
 
     fn start(command: CommandBuilder) -> Self {
         let pair = native_pty_system().openpty(pty_size(80, 24)).unwrap();
-        let modes_before = modes(&*pair.master);
+        let modes_before = terminal_modes(&*pair.master);
         let mut reader = pair.master.try_clone_reader().unwrap();
         let mut writer = pair.master.take_writer().unwrap();
         let (typed, to_write) = channel::<Vec<u8>>();
@@ -123,7 +124,7 @@ impl Pty {
         drop(pair.slave);
         let parser = vt100::Parser::new(cells(24), cells(80), 0);
         let seen = Arc::new((
-            Mutex::new(Seen {
+            Mutex::new(TerminalOutput {
                 parser,
                 written: Vec::new(),
                 held: false,
@@ -145,7 +146,7 @@ impl Pty {
                     Err(error) if error.kind() == ErrorKind::Interrupted => continue,
                     Err(_) => 0,
                 };
-                // A test that failed has nothing more to see.
+                // A poisoned lock means that a test failed, so reading stops.
                 let Ok(mut seen) = seen_by_reader.0.lock() else {
                     return;
                 };
@@ -171,94 +172,92 @@ impl Pty {
         }
     }
 
-    /// This directory, too, must be in the end as it is now.
-    pub fn keeping(mut self, directory: &Path) -> Self {
-        self.kept.push(Untouched::now(directory));
+    /// Adds a directory that must be unchanged at the end.
+    pub fn with_kept_directory(mut self, directory: &Path) -> Self {
+        self.kept.push(DirectorySnapshot::take(directory));
         self
     }
 
-    /// A file that was asked for: as it is now, it may stay.
-    pub fn asked_for(&mut self, file: &Path) {
+    /// Accepts a requested file with its present contents.
+    pub fn accept_changed_file(&mut self, file: &Path) {
         self.kept
             .iter_mut()
-            .for_each(|directory| directory.admit(file));
+            .for_each(|directory| directory.accept_changed_file(file));
     }
 
-    /// Fails unless the directories are as they were.
+    /// Fails unless the directories are unchanged.
     pub fn assert_untouched(&self, when: &str) {
         for directory in &self.kept {
             assert_eq!(
-                directory.differences(),
+                directory.changed_paths(),
                 [""; 0].map(PathBuf::from),
                 "{when}"
             );
         }
     }
 
-    /// Stops the program where it is, without its knowledge, so that what it has on disk can be
-    /// looked at; says whether there is anything that was not there before.
+    /// Stops the program by SIGSTOP, so that its files can be examined; returns true if there are
+    /// new files.
     pub fn freeze(&self) -> bool {
         self.signal(Signal::SIGSTOP);
         wait_for("it stops", || {
-            let stat = std::fs::read_to_string(format!("/proc/{}/stat", self.process()))
-                .unwrap_or_default();
+            let stat =
+                std::fs::read_to_string(format!("/proc/{}/stat", self.pid())).unwrap_or_default();
             stat.rsplit_once(") ")
                 .is_some_and(|(_, rest)| rest.starts_with('T'))
         });
         self.kept
             .iter()
-            .any(|directory| !directory.differences().is_empty())
+            .any(|directory| !directory.changed_paths().is_empty())
     }
 
-    /// Lets it go on.
+    /// Continues the stopped program.
     pub fn thaw(&self) {
         self.signal(Signal::SIGCONT);
     }
 
-    /// Sends a signal to the program alone.
+    /// Sends a signal only to the program.
     pub fn signal(&self, signal: Signal) {
-        kill(Pid::from_raw(self.process().try_into().unwrap()), signal).unwrap();
+        kill(Pid::from_raw(self.pid().try_into().unwrap()), signal).unwrap();
     }
 
-    /// Reads no more of what is written, like a terminal that hangs, or goes on reading.
-    pub fn hold(&self, held: bool) {
+    /// Stops or resumes reading output, like a terminal that hangs.
+    pub fn set_output_held(&self, held: bool) {
         self.seen.0.lock().unwrap().held = held;
         self.seen.1.notify_all();
     }
 
-    /// Whether the first thread of the program waits for the terminal to take its output.
-    pub fn is_stuck(&self) -> bool {
-        let call = std::fs::read_to_string(format!("/proc/{}/syscall", self.process()))
-            .unwrap_or_default();
-        // The number of the call, then its arguments: the first is standard output.
+    /// True if the program's main thread is blocked writing to the terminal.
+    pub fn is_blocked_writing(&self) -> bool {
+        let call =
+            std::fs::read_to_string(format!("/proc/{}/syscall", self.pid())).unwrap_or_default();
+        // /proc/PID/syscall has the call number, then the arguments; the first argument of the
+        // write is standard output (1).
         call.split_whitespace().nth(1) == Some("0x1")
     }
 
-    /// The process that was started.
-    pub fn process(&self) -> u32 {
+    pub fn pid(&self) -> u32 {
         self.child.process_id().unwrap()
     }
 
-    /// The most memory that it has had, in bytes, as far as it was looked at: when keys were
-    /// pressed, and while its end was waited for.
-    pub fn largest(&self) -> u64 {
+    /// Peak memory in bytes, sampled at each key press and while waiting for the end.
+    pub fn peak_memory(&self) -> u64 {
         self.largest.get()
     }
 
-    /// Types.
     pub fn press(&mut self, keys: &str) {
         self.typed.send(keys.as_bytes().to_vec()).unwrap();
         let taken = self.taken.recv_timeout(DEADLINE);
         self.largest
-            .set(self.largest.get().max(peak(self.process())));
+            .set(self.largest.get().max(peak_memory_of(self.pid())));
         taken
             .unwrap_or_else(|_| panic!("never taken: {} bytes", keys.len()))
             .unwrap();
     }
 
-    /// Clicks on the first place where a text is on the screen, once it is.
+    /// Waits for a text on the screen and clicks on its first occurrence.
     pub fn click(&mut self, text: &str) {
-        self.until_shown(text);
+        self.wait_for_text(text);
         let (column, row) = {
             let seen = self.seen.0.lock().unwrap();
             let screen = seen.parser.screen();
@@ -281,12 +280,11 @@ impl Pty {
         self.press(&format!("\x1b[<0;{column};{row}M\x1b[<0;{column};{row}m"));
     }
 
-    /// Gives the terminal another size, of which what reads the screen here learns nothing.
-    pub fn resize_unseen(&self, width: u16, height: u16) {
+    /// Resizes the terminal, but not the test's own screen parser.
+    pub fn resize_without_parser(&self, width: u16, height: u16) {
         self.master.resize(pty_size(width, height)).unwrap();
     }
 
-    /// Gives the terminal another size.
     pub fn resize(&self, width: u16, height: u16) {
         self.seen
             .0
@@ -298,8 +296,8 @@ impl Pty {
         self.master.resize(pty_size(width, height)).unwrap();
     }
 
-    /// Waits until the screen is as described, and gives its text. Never looks at a picture that is
-    /// half drawn.
+    /// Waits until the screen satisfies the condition; returns the text. Incomplete frames are
+    /// ignored.
     pub fn until(&self, what: &str, mut holds: impl FnMut(&vt100::Screen) -> bool) -> String {
         let (seen, changed) = &*self.seen;
         let mut seen = seen.lock().unwrap();
@@ -316,7 +314,6 @@ impl Pty {
         }
     }
 
-    /// Whether a text is on the screen now.
     pub fn shows(&self, text: &str) -> bool {
         self.seen
             .0
@@ -328,74 +325,74 @@ impl Pty {
             .contains(text)
     }
 
-    /// Waits until a text is on the screen, and gives all of it.
-    pub fn until_shown(&self, text: &str) -> String {
+    /// Waits for a text on the screen; returns the whole screen.
+    pub fn wait_for_text(&self, text: &str) -> String {
         self.until(text, |screen| screen.contents().contains(text))
     }
 
-    /// Waits until a text is gone from the screen.
-    pub fn until_gone(&self, text: &str) -> String {
+    /// Waits until a text is no longer on the screen.
+    pub fn wait_for_text_gone(&self, text: &str) -> String {
         self.until(&format!("no {text}"), |screen| {
             !screen.contents().contains(text)
         })
     }
 
-    /// All that was ever written, also what was replaced since.
-    pub fn written(&self) -> String {
+    /// All output so far, including overwritten text.
+    pub fn all_output(&self) -> String {
         String::from_utf8_lossy(&self.seen.0.lock().unwrap().written).into_owned()
     }
 
-    /// Sends a signal to whatever the terminal listens to now.
+    /// Sends a signal to the terminal's foreground process group.
     pub fn signal_foreground(&self, signal: Signal) {
         let group = self.master.process_group_leader().unwrap();
         kill(Pid::from_raw(group), signal).unwrap();
     }
 
-    /// Waits for the end, which must come with this exit code and leave everything as it was found:
-    /// the terminal's modes, main screen, cursor, mouse and colours, and the directories.
-    pub fn ends(&mut self, code: u32) {
-        let (found, shown) = self.end();
+    /// Waits for the end. The program must exit with this code and restore directories, terminal
+    /// modes, main screen, cursor, mouse and colours.
+    pub fn assert_ends_clean(&mut self, code: u32) {
+        let (found, shown) = self.wait_for_exit();
         assert_eq!(found, code, "{shown}");
-        self.assert_given_back();
+        self.assert_terminal_restored();
         self.assert_untouched("in the end");
     }
 
-    /// The same where the terminal takes no output until the end: its modes are as before, and soon
-    /// the directories; what is on its screen nobody can change.
-    pub fn ends_unread(&mut self, code: u32) {
-        let (found, shown) = self.end();
+    /// Waits for the end on a terminal that reads no output: modes and, soon, directories must be
+    /// restored; the screen cannot be.
+    pub fn assert_ends_unread(&mut self, code: u32) {
+        let (found, shown) = self.wait_for_exit();
         assert_eq!(found, code, "{shown}");
-        assert_eq!(modes(&*self.master), self.modes_before);
-        self.soon_untouched();
+        assert_eq!(terminal_modes(&*self.master), self.modes_before);
+        self.wait_until_untouched();
     }
 
-    /// Kills it, which it cannot do anything about. Only the directories can be as before then,
-    /// soon.
-    pub fn killed(&mut self) {
+    /// Kills the program by SIGKILL; only the directories can be restored afterwards, by its
+    /// helper.
+    pub fn kill_and_check_cleanup(&mut self) {
         self.signal(Signal::SIGKILL);
-        self.end();
-        self.soon_untouched();
+        self.wait_for_exit();
+        self.wait_until_untouched();
     }
 
-    /// Removes the files of a program that could not clean up.
-    fn soon_untouched(&self) {
+    /// Waits until the helper of a killed program has removed its files.
+    fn wait_until_untouched(&self) {
         for directory in &self.kept {
-            wait_for("nothing is left", || directory.differences().is_empty());
+            wait_for("nothing is left", || directory.changed_paths().is_empty());
         }
     }
 
-    /// Waits for the end, and gives the exit code and the last screen.
-    fn end(&mut self) -> (u32, String) {
+    /// Waits for the end; returns exit code and last screen.
+    fn wait_for_exit(&mut self) -> (u32, String) {
         self.is_judged = true;
         let mut status = None;
-        let (process, largest) = (self.process(), &self.largest);
+        let (process, largest) = (self.pid(), &self.largest);
         let last = || self.seen.0.lock().unwrap().parser.screen().contents();
         wait_for("it ends", || {
-            largest.set(largest.get().max(peak(process)));
+            largest.set(largest.get().max(peak_memory_of(process)));
             status = self.child.try_wait().unwrap();
             status.is_some()
         });
-        self.hold(false);
+        self.set_output_held(false);
         let (seen, changed) = &*self.seen;
         let all_read = changed
             .wait_timeout_while(seen.lock().unwrap(), DEADLINE, |seen| !seen.ended)
@@ -405,10 +402,10 @@ impl Pty {
         (status.unwrap().exit_code(), last())
     }
 
-    /// Fails unless the terminal is as it was found, as it must be in the end and while a shell has
-    /// it.
-    pub fn assert_given_back(&self) {
-        assert_eq!(modes(&*self.master), self.modes_before);
+    /// Fails unless the terminal is in its initial state, as required at the end and while a shell
+    /// has the terminal.
+    pub fn assert_terminal_restored(&self) {
+        assert_eq!(terminal_modes(&*self.master), self.modes_before);
         let seen = self.seen.0.lock().unwrap();
         let screen = seen.parser.screen();
         assert!(
@@ -416,7 +413,7 @@ impl Pty {
             "the alternate screen was not left"
         );
         assert!(!screen.hide_cursor(), "the cursor stayed hidden");
-        // Mouse, paste and keypad; colours and emphasis.
+        // Mouse, paste and keypad modes; colours and emphasis.
         let fresh = vt100::Parser::default();
         assert_eq!(
             screen.input_mode_formatted(),
@@ -431,18 +428,18 @@ impl Pty {
 
 impl Drop for Pty {
     fn drop(&mut self) {
-        // It has usually ended by itself.
+        // The program has usually ended by itself.
         let _ = self.child.kill();
         holds_in_time(|| !matches!(self.child.try_wait(), Ok(None)));
         assert!(
             self.is_judged || std::thread::panicking(),
-            "a journey ends in `ends`"
+            "a journey ends in `assert_ends_clean`"
         );
     }
 }
 
-/// The most memory that a process has had until now, in bytes; 0 where it has ended.
-fn peak(process: u32) -> u64 {
+/// Peak memory of a process in bytes; 0 if the process has ended.
+fn peak_memory_of(process: u32) -> u64 {
     let status = std::fs::read_to_string(format!("/proc/{process}/status")).unwrap_or_default();
     let peak = status.lines().find_map(|line| line.strip_prefix("VmHWM:"));
     peak.and_then(|peak| peak.trim().trim_end_matches(" kB").parse::<u64>().ok())
@@ -450,8 +447,8 @@ fn peak(process: u32) -> u64 {
         << 10
 }
 
-/// A terminal as most people have one, whatever that of the tests is.
-fn usual(mut command: CommandBuilder) -> CommandBuilder {
+/// Sets the variables of a common terminal, independent of the tests' own terminal.
+fn set_terminal_env(mut command: CommandBuilder) -> CommandBuilder {
     command.env_remove("NO_COLOR");
     command.env_remove("TMUX");
     command.env("LC_ALL", "C.UTF-8");
@@ -459,7 +456,7 @@ fn usual(mut command: CommandBuilder) -> CommandBuilder {
     command
 }
 
-fn modes(master: &(dyn MasterPty + Send)) -> String {
+fn terminal_modes(master: &(dyn MasterPty + Send)) -> String {
     format!("{:?}", master.get_termios().unwrap())
 }
 

@@ -1,15 +1,17 @@
-//! The recorded machines: their files, and ten of them that stand for the situations of an admin.
+//! The recorded hosts: their files, and ten that represent typical situations of an administrator.
 
 use std::fs;
 use std::path::{Path, PathBuf};
+use std::sync::LazyLock;
 
+use serde_json::Value;
 use walwise::session::Session;
 use walwise_collect::Request;
 use walwise_judge::rules::RuleSet;
-use walwise_report::Report;
+use walwise_report::{Report, json};
 use walwise_sys::host::RecordedHost;
 
-/// The situations: a name, the recorded host, and the target, where one is asked for.
+/// Name of the situation, recorded host, and the target if one is given.
 pub const SITUATIONS: [(&str, &str, Option<&str>); 10] = [
     ("quiet", "nvme-plp-pg16", Some("/data/pg")),
     ("at-risk", "loop-over-nobarrier", Some("/data")),
@@ -31,32 +33,47 @@ pub const SITUATIONS: [(&str, &str, Option<&str>); 10] = [
     ("mysql", "mysql80-binlog-beside", Some("/data/mysql")),
 ];
 
-/// The file of a recorded machine.
-pub fn file(name: &str) -> PathBuf {
+pub fn recorded_host_file(name: &str) -> PathBuf {
     Path::new(env!("CARGO_MANIFEST_DIR"))
         .join("tests/hosts")
         .join(name)
         .with_extension("host")
 }
 
-/// The files of all of them, in the order of their names.
-pub fn files() -> Vec<PathBuf> {
-    let entries = fs::read_dir(file("any").parent().unwrap()).unwrap();
+/// Files of all recorded hosts, sorted by name.
+pub fn recorded_host_files() -> Vec<PathBuf> {
+    let entries = fs::read_dir(recorded_host_file("any").parent().unwrap()).unwrap();
     let mut files: Vec<PathBuf> = entries.map(|entry| entry.unwrap().path()).collect();
     files.sort();
     files
 }
 
-/// The report of each of them.
-pub fn reports() -> impl Iterator<Item = (PathBuf, Report)> {
-    files().into_iter().map(|path| {
-        let host = RecordedHost::parse(&fs::read(&path).unwrap()).unwrap();
-        let session = Session::collect(
-            &host,
-            &Request::default(),
-            RuleSet::builtin(),
-            &mut |_, _| {},
-        );
-        (path, session.report())
-    })
+/// Reports about everything on each recorded host, made once in a process.
+pub fn recorded_host_reports() -> &'static [(PathBuf, Report)] {
+    static REPORTS: LazyLock<Vec<(PathBuf, Report)>> = LazyLock::new(|| {
+        let report = |path: PathBuf| {
+            let host = RecordedHost::parse(&fs::read(&path).unwrap()).unwrap();
+            let session = Session::collect(
+                &host,
+                &Request::default(),
+                RuleSet::builtin(),
+                &mut |_, _| {},
+            );
+            (path, session.report())
+        };
+        recorded_host_files().into_iter().map(report).collect()
+    });
+    &REPORTS
+}
+
+/// The JSON documents of those reports, made once in a process.
+pub fn recorded_host_documents() -> &'static [(String, Value)] {
+    static DOCUMENTS: LazyLock<Vec<(String, Value)>> = LazyLock::new(|| {
+        let document = |(path, report): &(PathBuf, Report)| {
+            let name = path.file_stem().unwrap().to_str().unwrap().to_owned();
+            (name, serde_json::from_str(&json::render(report)).unwrap())
+        };
+        recorded_host_reports().iter().map(document).collect()
+    });
+    &DOCUMENTS
 }

@@ -1,14 +1,13 @@
-//! Reports of findings that no rule made.
-
 use std::collections::BTreeMap;
 
 use walwise_judge::rules::{Evaluation, Finding, Pack, RuleSet};
-use walwise_model::facts::{Area, FactSet};
-use walwise_report::{Input, Report, RunContext, build};
+use walwise_model::facts::{FactSet, ServerArea};
+use walwise_report::{Report, ReportInput, RunContext, build};
 
-/// The report of these findings about a live machine; everything they advise would be taken.
-pub fn of(facts: &FactSet, findings: Vec<Finding>) -> Report {
-    build(Input {
+/// A report of a live host with these findings, none of which has to come from a rule; the plan
+/// follows all of their advice.
+pub fn report_of_findings(facts: &FactSet, findings: Vec<Finding>) -> Report {
+    build(ReportInput {
         facts,
         verdicts: Vec::new(),
         evaluation: Evaluation {
@@ -26,7 +25,7 @@ pub fn of(facts: &FactSet, findings: Vec<Finding>) -> Report {
             version: "0.1.0".to_owned(),
             rules: 1,
             asked: None,
-            engine: Area::Pg,
+            engine: ServerArea::Pg,
             pack: Pack::new(&RuleSet::default(), "0.1.0", &Vec::new()),
         },
         guard: &|_, _, _| Ok(()),

@@ -1,4 +1,4 @@
-//! The program under test while it runs: watched, signalled, and ended when its guard is dropped.
+//! The program under test while running: watched, signalled, and killed when its guard is dropped.
 
 use std::collections::BTreeSet;
 use std::ffi::OsStr;
@@ -13,23 +13,21 @@ use nix::unistd::Pid;
 pub use super::deadline::{holds_in_time, wait_for};
 use super::{loops, walwise};
 
-/// The processes that a process has started and that have not ended; none where it has ended
-/// itself.
+/// Child processes of a process that have not ended; empty if the process itself has ended.
 pub fn children(of: impl Display) -> BTreeSet<String> {
     let children = fs::read_to_string(format!("/proc/{of}/task/{of}/children")).unwrap_or_default();
     children.split_whitespace().map(str::to_owned).collect()
 }
 
-/// A process of ours, killed when it is dropped before its end. It writes to files, so that it
-/// never waits for us and nothing that it leaves behind keeps us waiting.
+/// A child process, killed if dropped before its end. Its output goes to files, so no full or
+/// inherited pipe can block process or test.
 pub struct Running {
     child: Child,
     outputs: tempfile::TempDir,
 }
 
 impl Running {
-    /// Starts the program with these arguments. It ignores no signal, as it would that of a test
-    /// run in the background.
+    /// Starts the program with no signal ignored; a background shell would make it ignore SIGINT.
     pub fn walwise<A: AsRef<OsStr>>(arguments: impl IntoIterator<Item = A>) -> Self {
         let mut command = Command::new("env");
         Self::start(
@@ -40,7 +38,6 @@ impl Running {
         )
     }
 
-    /// Starts any command.
     pub fn start(command: &mut Command) -> Self {
         let outputs = tempfile::tempdir().unwrap();
         let file = |name| Stdio::from(fs::File::create(outputs.path().join(name)).unwrap());
@@ -53,9 +50,9 @@ impl Running {
         Self { child, outputs }
     }
 
-    /// Waits until there is a file in its scratch directory below a directory, which means that a
-    /// probe runs; gives the scratch directory.
-    pub fn probing(&mut self, below: &Path) -> PathBuf {
+    /// Waits until a probe below this directory has its scratch file; returns the scratch
+    /// directory.
+    pub fn wait_for_probe(&mut self, below: &Path) -> PathBuf {
         let mut dirs = Vec::new();
         let mut ended = None;
         wait_for("a scratch file appears", || {
@@ -72,26 +69,23 @@ impl Running {
         })
     }
 
-    /// Waits until it has a child, or has ended.
-    pub fn has_child(&mut self) {
+    /// Waits until the process has a child or has ended.
+    pub fn wait_for_child(&mut self) {
         wait_for("it starts a child", || {
             let ended = self.child.try_wait().unwrap().is_some();
             ended || !children(self.child.id()).is_empty()
         });
     }
 
-    /// The number of the process.
     pub fn id(&self) -> u32 {
         self.child.id()
     }
 
-    /// Sends a signal.
     pub fn signal(&self, signal: Signal) {
         kill(Pid::from_raw(self.child.id().try_into().unwrap()), signal).unwrap();
     }
 
-    /// Waits for its end.
-    pub fn finish(mut self) -> Output {
+    pub fn wait_for_output(mut self) -> Output {
         let mut ended = None;
         wait_for("it ends", || {
             ended = self.child.try_wait().unwrap();
@@ -115,7 +109,7 @@ impl Drop for Running {
         if let Ok(None) = self.child.try_wait() {
             let _ = self.child.kill();
         }
-        // What is stuck in a system call is not waited for.
+        // A process stuck in a system call is not waited for.
         let _ = self.child.try_wait();
     }
 }

@@ -1,8 +1,8 @@
-//! walwise under strace, which makes chosen system calls slow, fail, or raise a signal:
+//! walwise under strace, which delays or fails chosen system calls or raises a signal:
 //! `fdatasync:error=EIO:when=3`.
 //!
-//! Counts of `when` are per thread (strace(1)). In memory the calls themselves cost next to
-//! nothing, so that the injected delays are the whole cost.
+//! `when` counts calls per thread (strace(1)). In memory the calls themselves cost next to nothing,
+//! so the injected delay is the whole cost.
 
 use std::collections::BTreeMap;
 use std::path::Path;
@@ -11,17 +11,15 @@ use std::process::Command;
 use super::running::Running;
 use super::walwise;
 
-/// An empty directory in memory.
-pub fn in_memory() -> tempfile::TempDir {
+pub fn directory_in_memory() -> tempfile::TempDir {
     tempfile::tempdir_in("/dev/shm").unwrap()
 }
 
-/// Starts `walwise probe` of a directory with these calls changed, traced into a file with the
-/// paths of what they are about; all that a change may need is traced, so that tracing costs the
-/// same whatever is planted.
+/// Starts `walwise probe` of a directory with these calls changed, and a trace with paths. All
+/// calls that any test changes are traced, so that tracing always costs the same.
 pub fn probe(directory: &Path, trace: &Path, planted: &[&str], arguments: &[&str]) -> Running {
     let mut command = Command::new("strace");
-    // Other calls then run at full speed; strace 6.1 forgets to send the signal with it.
+    // Untraced calls then run at full speed; strace 6.1 does not send signals in this mode.
     if !planted.iter().any(|one| one.contains("signal=")) {
         command.arg("--seccomp-bpf");
     }
@@ -32,7 +30,7 @@ pub fn probe(directory: &Path, trace: &Path, planted: &[&str], arguments: &[&str
     for one in planted {
         command.arg("-e").arg(format!("inject={one}"));
     }
-    // A small /dev/shm, as in containers, is nearly full with what a probe writes.
+    // A small /dev/shm, as in containers, is nearly full with a probe's files.
     command
         .args(["env", "--default-signal"])
         .arg(walwise().get_program())
@@ -41,9 +39,9 @@ pub fn probe(directory: &Path, trace: &Path, planted: &[&str], arguments: &[&str
     Running::start(command.args(["--force"]).args(arguments))
 }
 
-/// A command that traces walwise into a file: with every opening and ioctl, flush and change of a
-/// directory, and the programs that it runs.
-pub fn watch(trace: &Path) -> Command {
+/// A command that traces walwise and the programs it runs: opens, ioctls, flushes and directory
+/// changes.
+pub fn traced_walwise(trace: &Path) -> Command {
     let mut command = Command::new("strace");
     command
         .args(["-f", "-qq", "-e", "signal=none", "-e", WATCHED, "-o"])
@@ -56,19 +54,17 @@ const WATCHED: &str = "trace=execve,open,openat,openat2,creat,mkdir,mkdirat,mkno
     unlinkat,rmdir,link,linkat,symlink,symlinkat,truncate,ftruncate,fallocate,fsync,fdatasync,sync,syncfs,\
     sync_file_range,msync,ioctl";
 
-/// One call of a trace.
 #[derive(Debug)]
-pub struct Call {
-    /// Who made it: the last name of the program.
+pub struct TracedCall {
+    /// Name of the calling program after its last exec.
     pub program: String,
-    /// Such as `openat`.
     pub name: String,
-    /// Its arguments and result; only the arguments where other calls came between.
+    /// Arguments and result; only the arguments if other calls came between.
     pub rest: String,
 }
 
-/// The calls of a trace made by [`watch`]. A program that could not be started made none.
-pub fn calls(trace: &Path) -> Vec<Call> {
+/// Calls of a trace made by [`traced_walwise`], without those of programs that failed to start.
+pub fn parse_trace(trace: &Path) -> Vec<TracedCall> {
     let text = String::from_utf8_lossy(&std::fs::read(trace).unwrap()).into_owned();
     let mut programs: BTreeMap<&str, String> = BTreeMap::new();
     let mut calls = Vec::new();
@@ -88,12 +84,12 @@ pub fn calls(trace: &Path) -> Vec<Call> {
                 },
             );
         } else if name.bytes().all(|b| b.is_ascii_alphanumeric() || b == b'_') {
-            // Threads and children that run nothing else are walwise's own.
+            // Threads and children that do not exec belong to walwise.
             let program = programs
                 .get(who)
                 .cloned()
                 .unwrap_or_else(|| "walwise".to_owned());
-            calls.push(Call {
+            calls.push(TracedCall {
                 program,
                 name: name.to_owned(),
                 rest: rest.to_owned(),

@@ -1,37 +1,37 @@
-//! Directories that must be unchanged at the end: every name, kind, mode, owner and byte in them.
+//! Directories that must be unchanged at the end: every name, type, mode, owner and byte.
 
 use std::collections::BTreeMap;
 use std::fs;
 use std::os::unix::fs::MetadataExt;
 use std::path::{Path, PathBuf};
 
-/// A directory as it was.
-pub struct Untouched {
+/// A recorded state of a directory.
+pub struct DirectorySnapshot {
     root: PathBuf,
     before: BTreeMap<PathBuf, Entry>,
 }
 
-/// A file by its mode and owner, with what it holds or points to.
+/// Mode, owner, group, and contents or link target of a file.
 type Entry = (u32, u32, u32, Vec<u8>);
 
-impl Untouched {
-    /// As it is now.
-    pub fn now(root: &Path) -> Self {
+impl DirectorySnapshot {
+    /// Records the current state.
+    pub fn take(root: &Path) -> Self {
         Self {
             root: root.to_owned(),
             before: all_in(root),
         }
     }
 
-    /// Accepts the present contents of a file as requested.
-    pub fn admit(&mut self, file: &Path) {
+    /// Accepts the current contents of a file as requested.
+    pub fn accept_changed_file(&mut self, file: &Path) {
         if let Some(now) = all_in(&self.root).remove(file) {
             self.before.insert(file.to_owned(), now);
         }
     }
 
-    /// The names that changed; empty when none did.
-    pub fn differences(&self) -> Vec<PathBuf> {
+    /// Names that changed; empty if none did.
+    pub fn changed_paths(&self) -> Vec<PathBuf> {
         let now = all_in(&self.root);
         let names = self.before.keys().chain(now.keys());
         let mut differ: Vec<PathBuf> = names
@@ -48,7 +48,7 @@ fn all_in(directory: &Path) -> BTreeMap<PathBuf, Entry> {
     let mut all = BTreeMap::new();
     for entry in fs::read_dir(directory).unwrap() {
         let path = entry.unwrap().path();
-        // What is being written may be gone again.
+        // A file being written may be gone again.
         let Ok(found) = fs::symlink_metadata(&path) else {
             continue;
         };

@@ -1,16 +1,16 @@
-//! Settings of a running MariaDB: assumed, written or set, and read, each on top of the previous
-//! ones.
+//! Settings of a running MariaDB: assumed, then set for real and compared, each on top of the
+//! previous ones.
 
-use super::Came::{self, Equal, Refused};
-use super::{Before, hold};
+use super::RowOutcome::{self, Equal, Refused};
+use super::{BaselineReport, check_row};
 use crate::support::mariadb::Mariadb;
 use crate::support::run;
 
 const LINES: &str = "[mysqld]\nlog-bin = bin\n";
 
-/// The assumptions, the lines that make them true after a restart, and the expected result.
-const ROWS: &[(&[&str], &str, Came)] = &[
-    // A server that starts with 2 buffers the log.
+/// Assumptions, the option lines that make them true after a restart, and the expected outcome.
+const ROWS: &[(&[&str], &str, RowOutcome)] = &[
+    // innodb_flush_log_at_trx_commit = 2 at the start makes the server open the log with buffering.
     (
         &["innodb_flush_log_at_trx_commit=0"],
         "innodb_flush_log_at_trx_commit = 0",
@@ -61,21 +61,21 @@ const ROWS: &[(&[&str], &str, Came)] = &[
 fn settings_of_mariadb() {
     let place = tempfile::tempdir().unwrap();
     run("chmod", &["755", place.path().to_str().unwrap()]);
-    let mut server = Mariadb::beneath(place.path(), LINES);
+    let mut server = Mariadb::new_below(place.path(), LINES);
     server.start();
     let data = server.data.display().to_string();
     let mut lines = LINES.to_owned();
     for (assumed, line, expected) in ROWS {
-        let before = Before::of(&server.data, &[&data]);
+        let before = BaselineReport::of(&server.data, &[&data]);
         let named = |one: &&str| {
             let (name, value) = one.split_once('=').unwrap();
             format!("mysql.{name}@{data}={value}")
         };
         let assumed: Vec<String> = assumed.iter().map(named).collect();
-        let came = hold(line, &before, &assumed, || {
+        let came = check_row(line, &before, &assumed, || {
             lines.push_str(line);
             lines.push('\n');
-            server.write("conf.d/storage.cnf", &lines);
+            server.write_option_file("conf.d/storage.cnf", &lines);
             server.restart_at_once();
         });
         assert_eq!(came, *expected, "{assumed:?}");

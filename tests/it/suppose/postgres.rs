@@ -1,12 +1,12 @@
-//! Settings of a running PostgreSQL: assumed, set with ALTER SYSTEM, and read after a restart, each
-//! on top of the previous ones.
+//! Settings of a running PostgreSQL: assumed, then set with ALTER SYSTEM and compared after a
+//! restart, each on top of the previous ones.
 
-use super::Came::{self, Equal, Refused};
-use super::{Before, hold};
+use super::RowOutcome::{self, Equal, Refused};
+use super::{BaselineReport, check_row};
 use crate::support::postgres::Cluster;
 
-/// The fact, its assumed value, the statement that makes it true, and the expected result.
-const ROWS: &[(&str, &str, &str, Came)] = &[
+/// Fact, assumed value, the statement that makes it true, and the expected outcome.
+const ROWS: &[(&str, &str, &str, RowOutcome)] = &[
     ("pg.fsync", "on", "fsync = on", Equal),
     (
         "pg.full_page_writes",
@@ -88,16 +88,16 @@ fn settings_of_postgres() {
     let cluster = Cluster::new();
     cluster.start();
     for (fact, value, set, expected) in ROWS {
-        // What its counters tell after a minute is no consequence of any row.
+        // Facts from counters appear after about a minute and do not follow from any row.
         for counters in ["wal", "bgwriter"] {
             cluster.sql(&format!("SELECT pg_stat_reset_shared('{counters}')"));
         }
-        let before = Before::of(
+        let before = BaselineReport::of(
             &cluster.data,
             &[&cluster.path("data"), &cluster.path("wal")],
         );
         let assumed = format!("{fact}@{}={value}", cluster.path("data"));
-        let came = hold(fact, &before, &[assumed], || {
+        let came = check_row(fact, &before, &[assumed], || {
             cluster.sql(&format!("ALTER SYSTEM SET {set}"));
             cluster.restart_at_once();
         });

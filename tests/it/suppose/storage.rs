@@ -3,17 +3,17 @@
 
 use std::fs;
 
-use super::{Before, Came, hold};
-use crate::support::loops::{self, Mounted, Point, unmount};
+use super::{BaselineReport, RowOutcome, check_row};
+use crate::support::loops::{self, MountPoint, Mounted, unmount};
 use crate::support::{run, stderr, stdout, walwise};
 
-/// The assumptions about a mount, the options that make them true, and the expected result.
-type Row = (&'static [&'static str], &'static str, Came);
+/// Assumptions about a mount, the options that make them true, and the expected outcome.
+type Row = (&'static [&'static str], &'static str, RowOutcome);
 
 use crate::support::deadline::CommandInTime as _;
-use Came::{Equal, Refused};
+use RowOutcome::{Equal, Refused};
 
-/// `M` is the mount. Each is remounted with the options.
+/// `M` stands for the mount, which is remounted with the options of each row.
 const EXT4: &[Row] = &[
     (&["mount.super_options@M=rw,nobarrier"], "nobarrier", Equal),
     (
@@ -78,8 +78,7 @@ const EXT4: &[Row] = &[
     (&["mount.atime@M=noatime"], "noatime", Refused),
 ];
 
-/// `S` is what the kernel prints among the mounts, which for these two file systems is all there
-/// is.
+/// `S` stands for the options in /proc/self/mountinfo, the only source for XFS and btrfs.
 const XFS: &[Row] = &[
     (&["mount.super_options@M=S"], "ro", Equal),
     (&["mount.super_options@M=S"], "discard", Equal),
@@ -100,7 +99,7 @@ const BTRFS: &[Row] = &[
     (&["btrfs.nodatacow@M=true"], "nodatacow", Refused),
 ];
 
-fn rows(made: &Mounted, rows: &[Row]) {
+fn check_remount_rows(made: &Mounted, rows: &[Row]) {
     let again = |options: &str| {
         unmount(&made.point);
         made.disk.wait_until_free();
@@ -119,7 +118,7 @@ fn rows(made: &Mounted, rows: &[Row]) {
             .unwrap();
         line.rsplit(' ').next().unwrap().to_owned()
     };
-    let before = Before::of(&made.point, &[made.path(), made.disk.name()]);
+    let before = BaselineReport::of(&made.point, &[made.path(), made.disk.name()]);
     for (assumed, options, expected) in rows {
         let mut shows = String::new();
         if assumed.iter().any(|one| one.ends_with("=S")) {
@@ -133,7 +132,7 @@ fn rows(made: &Mounted, rows: &[Row]) {
                 .map_or(one.clone(), |key| format!("{key}={shows}"))
         };
         let assumed: Vec<String> = assumed.iter().map(filled).collect();
-        let came = hold(options, &before, &assumed, || again(options));
+        let came = check_row(options, &before, &assumed, || again(options));
         assert_eq!(came, *expected, "{assumed:?}");
         again("");
     }
@@ -142,34 +141,34 @@ fn rows(made: &Mounted, rows: &[Row]) {
 #[test]
 #[ignore = "needs root: loop devices"]
 fn options_of_ext4() {
-    rows(&loops::ext4(&[], ""), EXT4);
+    check_remount_rows(&loops::mount_ext4(&[], ""), EXT4);
 }
 
 #[test]
 #[ignore = "needs root: loop devices"]
 fn options_of_xfs() {
-    rows(&loops::xfs(""), XFS);
+    check_remount_rows(&loops::mount_xfs(""), XFS);
 }
 
 #[test]
 #[ignore = "needs root: loop devices"]
 fn options_of_btrfs() {
-    rows(&loops::btrfs(""), BTRFS);
+    check_remount_rows(&loops::mount_btrfs(""), BTRFS);
 }
 
-/// The way back, and every mount of the superblock: options of it are shared, access to a mount is
-/// its own.
+/// Changes options and back, seen at two mounts of one superblock: superblock options are shared,
+/// `ro` of a mount is not.
 #[test]
 #[ignore = "needs root: loop devices"]
 fn every_mount_of_a_superblock_follows_and_back_again() {
     let place = tempfile::tempdir().unwrap();
-    let made = loops::ext4(&[], "nobarrier,commit=30");
-    let bound = Point::bind(&made.point, place.path().to_owned());
+    let made = loops::mount_ext4(&[], "nobarrier,commit=30");
+    let bound = MountPoint::bind(&made.point, place.path().to_owned());
     let (first, second) = (made.path(), bound.0.to_str().unwrap());
-    let now = Before::of(&made.point, &[made.path(), made.disk.name()]);
+    let now = BaselineReport::of(&made.point, &[made.path(), made.disk.name()]);
     let back = format!("mount.super_options@{first}=rw,commit=30");
     assert_eq!(
-        hold("barrier", &now, &[back], || made.remount("barrier")),
+        check_row("barrier", &now, &[back], || made.remount("barrier")),
         Equal
     );
     let facts = |assumed: &[&str]| {
@@ -204,8 +203,8 @@ fn every_mount_of_a_superblock_follows_and_back_again() {
         format!("mount.options@{first}=ro,relatime"),
         format!("mount.super_options@{first}=rw,commit=30"),
     ];
-    let now = Before::of(&made.point, &[made.path(), made.disk.name()]);
-    let came = hold("bind,ro", &now, &bound_read_only, || {
+    let now = BaselineReport::of(&made.point, &[made.path(), made.disk.name()]);
+    let came = check_row("bind,ro", &now, &bound_read_only, || {
         run("mount", &["-o", "remount,bind,ro", first]).clear();
     });
     assert_eq!(came, Equal);
@@ -214,7 +213,7 @@ fn every_mount_of_a_superblock_follows_and_back_again() {
 #[test]
 #[ignore = "needs root: loop devices"]
 fn what_is_written_to_a_queue() {
-    let made = loops::ext4(&[], "");
+    let made = loops::mount_ext4(&[], "");
     let disk = made.disk.name();
     let queue = |attribute: &str, value: &str| {
         fs::write(format!("/sys/block/{disk}/queue/{attribute}"), value).unwrap();
@@ -223,7 +222,7 @@ fn what_is_written_to_a_queue() {
         let text = fs::read_to_string(format!("/sys/block/{disk}/queue/{attribute}")).unwrap();
         text.trim().to_owned()
     };
-    let before = Before::of(&made.point, &[made.path(), made.disk.name()]);
+    let before = BaselineReport::of(&made.point, &[made.path(), made.disk.name()]);
     let turns = shows("rotational");
     let other = if turns == "1" { "0" } else { "1" };
     let rows = [
@@ -252,7 +251,7 @@ fn what_is_written_to_a_queue() {
     for (fact, attribute, old, new, assumed) in rows {
         let assumed = format!("{fact}@{disk}={assumed}");
         assert_eq!(
-            hold(fact, &before, &[assumed], || queue(attribute, new)),
+            check_row(fact, &before, &[assumed], || queue(attribute, new)),
             Equal
         );
         queue(attribute, old);
@@ -261,7 +260,7 @@ fn what_is_written_to_a_queue() {
         format!("device.write_cache@{disk}=write through"),
         format!("mount.super_options@{}=rw,nobarrier", made.path()),
     ];
-    let came = hold("both", &before, &both, || {
+    let came = check_row("both", &before, &both, || {
         queue("write_cache", "write through");
         made.remount("nobarrier");
     });

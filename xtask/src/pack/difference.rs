@@ -1,6 +1,7 @@
 //! The difference between two packs, entry by entry and field by field.
 //!
-//! Order, comments, position and stamps of entries are ignored, since they change no result.
+//! Order, comments, position and stamps of entries are ignored, because they do not change any
+//! result.
 
 use std::collections::BTreeMap;
 
@@ -12,7 +13,6 @@ use super::entry::{KnowledgeEntry, display_value};
 pub enum EntryChange {
     Added,
     Removed,
-    /// The fields that differ.
     Changed(Vec<FieldChange>),
 }
 
@@ -20,21 +20,22 @@ pub enum EntryChange {
 #[derive(Debug, PartialEq, Eq)]
 pub struct FieldChange {
     pub name: String,
-    /// `None` if it was absent.
+    /// `None` if the field was absent.
     pub old: Option<String>,
-    /// `None` if it is absent now.
+    /// `None` if the field is absent now.
     pub new: Option<String>,
 }
 
-/// Several rows may have the same name, such as an option that several words undo.
+/// Entries by kind and name. Several rows may share a name, such as an option that several words
+/// undo.
 type EntriesByName<'e> = BTreeMap<(&'e str, &'e str), Vec<&'e BTreeMap<String, Value>>>;
 
 /// The entries that differ, sorted by kind and name.
-pub fn difference<'e>(
+pub fn entry_differences<'e>(
     old: &'e [KnowledgeEntry],
     new: &'e [KnowledgeEntry],
 ) -> Vec<(&'e str, &'e str, EntryChange)> {
-    let (old, new) = (by_name(old), by_name(new));
+    let (old, new) = (group_by_name(old), group_by_name(new));
     let mut names: Vec<_> = old.keys().chain(new.keys()).copied().collect();
     names.sort_unstable();
     names.dedup();
@@ -53,7 +54,7 @@ pub fn difference<'e>(
             .collect();
         for at in 0..gone.len().max(come.len()) {
             let change = match (gone.get(at), come.get(at)) {
-                (Some(old), Some(new)) => EntryChange::Changed(fields(old, new)),
+                (Some(old), Some(new)) => EntryChange::Changed(changed_fields(old, new)),
                 (Some(_), None) => EntryChange::Removed,
                 (None, _) => EntryChange::Added,
             };
@@ -63,10 +64,10 @@ pub fn difference<'e>(
     changes
 }
 
-/// The name of an entry without its naming field.
+/// Stands for the name of an entry without a naming field.
 const NAMELESS: &str = "without a name";
 
-fn by_name(entries: &[KnowledgeEntry]) -> EntriesByName<'_> {
+fn group_by_name(entries: &[KnowledgeEntry]) -> EntriesByName<'_> {
     let mut found = EntriesByName::new();
     for entry in entries {
         let names = entry.names.iter().map(String::as_str);
@@ -81,7 +82,10 @@ fn by_name(entries: &[KnowledgeEntry]) -> EntriesByName<'_> {
     found
 }
 
-fn fields(old: &BTreeMap<String, Value>, new: &BTreeMap<String, Value>) -> Vec<FieldChange> {
+fn changed_fields(
+    old: &BTreeMap<String, Value>,
+    new: &BTreeMap<String, Value>,
+) -> Vec<FieldChange> {
     let mut names: Vec<&String> = old.keys().chain(new.keys()).collect();
     names.sort_unstable();
     names.dedup();
@@ -100,7 +104,7 @@ fn fields(old: &BTreeMap<String, Value>, new: &BTreeMap<String, Value>) -> Vec<F
 
 #[cfg(test)]
 mod tests {
-    use super::super::entry::entries;
+    use super::super::entry::parse_entries;
     use super::*;
 
     #[test]
@@ -110,8 +114,8 @@ mod tests {
         let new = "# moved\n[[options]]\nof = [\"xfs\"]\nnames = [\"y\"]\nsource = \"s\"\n[[rule]]\nid = \"a.c\"\n\
                    [[rule]]\nid = \"a.a\"\nlevel = \"warning\"\nchecked = \"2026-11-23 against mount(8)\"\n";
         let (old, new) = (
-            entries([("old", old)]).unwrap(),
-            entries([("new", new)]).unwrap(),
+            parse_entries([("old", old)]).unwrap(),
+            parse_entries([("new", new)]).unwrap(),
         );
         let level = FieldChange {
             name: "level".to_owned(),
@@ -119,7 +123,7 @@ mod tests {
             new: Some("warning".to_owned()),
         };
         assert_eq!(
-            difference(&old, &new),
+            entry_differences(&old, &new),
             [
                 ("options", "xfs x", EntryChange::Removed),
                 ("rule", "a.a", EntryChange::Changed(vec![level])),
@@ -127,7 +131,7 @@ mod tests {
                 ("rule", "a.c", EntryChange::Added),
             ]
         );
-        assert!(difference(&new, &new).is_empty());
+        assert!(entry_differences(&new, &new).is_empty());
     }
 
     /// An option that several words undo has several rows.
@@ -135,12 +139,12 @@ mod tests {
     fn rows_of_one_name_are_compared_as_a_set() {
         let row =
             |by: &str| format!("[[undone]]\nof = [\"vfs\"]\nwords = [\"ro\"]\nby = [\"{by}\"]\n");
-        let found = |text: String| entries([("f", text.as_str())]).unwrap();
+        let found = |text: String| parse_entries([("f", text.as_str())]).unwrap();
         let (one, other) = (found(row("a") + &row("b")), found(row("b") + &row("a")));
-        assert!(difference(&one, &other).is_empty());
+        assert!(entry_differences(&one, &other).is_empty());
         let third = found(row("b") + &row("c"));
         assert!(matches!(
-            difference(&one, &third).as_slice(),
+            entry_differences(&one, &third).as_slice(),
             [("undone", "vfs ro", EntryChange::Changed(_))]
         ));
     }
@@ -148,10 +152,10 @@ mod tests {
     /// A rule that lost its id counts as a difference.
     #[test]
     fn an_entry_without_a_name_is_compared() {
-        let [one, none] =
-            ["[[rule]]\nlevel = \"advice\"\n", ""].map(|text| entries([("f", text)]).unwrap());
+        let [one, none] = ["[[rule]]\nlevel = \"advice\"\n", ""]
+            .map(|text| parse_entries([("f", text)]).unwrap());
         assert_eq!(
-            difference(&one, &none),
+            entry_differences(&one, &none),
             [("rule", NAMELESS, EntryChange::Removed)]
         );
     }

@@ -1,8 +1,7 @@
-//! The entries of rule files and tables as plain fields, whatever they mean. Both the age and the
-//! difference of packs use them.
+//! The entries of rule files and tables as plain fields, without interpreting them.
 //!
-//! A row with several names, such as ten mount options, counts as one entry in a file and as ten in
-//! a comparison, since moving a name to another row does not change the others.
+//! A row with several names, such as ten mount options, counts as one entry in a file. In a
+//! comparison it counts as ten, because moving a name to another row does not change the others.
 
 use std::collections::BTreeMap;
 
@@ -11,31 +10,31 @@ use toml::Value;
 use toml::de::{DeTable, ValueDeserializer};
 
 use walwise_model::provenance::Verification;
-use walwise_model::text::lines::LineIndex;
+use walwise_model::text::line_index::LineIndex;
 use walwise_model::toml_table::CHECKED;
 
 /// A rule, or a row of a table.
 pub struct KnowledgeEntry {
     pub file: String,
-    /// The line where it begins, from 1.
+    /// The line where the entry begins, from 1.
     pub line: usize,
-    /// The word in double brackets: `rule`, `options`.
+    /// The word in double brackets, such as `rule` or `options`.
     pub kind: String,
-    /// One or more: the id of a rule, `ext4 nobarrier`.
+    /// One or more names: the id of a rule, or words such as `ext4 nobarrier`.
     pub names: Vec<String>,
-    /// When it was checked, and against which source.
+    /// When the entry was checked, and against which source.
     pub checked: Verification,
-    /// All fields besides names and stamp.
+    /// All fields except names and stamp.
     pub fields: BTreeMap<String, Value>,
 }
 
 /// Fields that name a row, by priority.
 const NAMING: [&str; 6] = ["id", "names", "words", "feature", "version", "releases"];
-/// The field with the owner of the names.
+/// The field with the owner of the names, such as a file system.
 const OWNER: &str = "of";
 
 /// The entries of files, given as name and text; the error names the file.
-pub fn entries<'f>(
+pub fn parse_entries<'f>(
     files: impl IntoIterator<Item = (&'f str, &'f str)>,
 ) -> Result<Vec<KnowledgeEntry>, String> {
     let mut all = Vec::new();
@@ -58,14 +57,19 @@ fn file_entries(file: &str, text: &str) -> Result<Vec<KnowledgeEntry>, String> {
         for row in rows {
             let read = BTreeMap::<String, Value>::deserialize(ValueDeserializer::from(row.clone()));
             let fields = read.map_err(|error| format!("{file}: {}", error.message()))?;
-            found.push(entry(file, lines.line(row.span().start), kind, fields));
+            found.push(build_entry(
+                file,
+                lines.line_number(row.span().start),
+                kind,
+                fields,
+            ));
         }
     }
     found.sort_by_key(|entry| entry.line);
     Ok(found)
 }
 
-fn entry(
+fn build_entry(
     file: &str,
     line: usize,
     kind: &str,
@@ -81,12 +85,12 @@ fn entry(
         .unwrap_or(Verification::Unverified);
     let owners = fields
         .remove(OWNER)
-        .map(|value| texts(&value))
+        .map(|value| collect_strings(&value))
         .unwrap_or_default();
     let naming = NAMING.iter().find(|name| fields.contains_key(**name));
     let own = naming
         .and_then(|name| fields.remove(*name))
-        .map(|value| texts(&value))
+        .map(|value| collect_strings(&value))
         .unwrap_or_default();
     let names = match (owners.is_empty(), own.is_empty()) {
         (true, _) => own,
@@ -106,11 +110,12 @@ fn entry(
     }
 }
 
-/// The texts of a value: itself, its items, or `KEY = VALUE` of a table.
-fn texts(value: &Value) -> Vec<String> {
+/// The strings in a value: the string itself, those of an array's items, or `KEY = VALUE` of a
+/// table.
+fn collect_strings(value: &Value) -> Vec<String> {
     match value {
         Value::String(text) => vec![text.clone()],
-        Value::Array(items) => items.iter().flat_map(texts).collect(),
+        Value::Array(items) => items.iter().flat_map(collect_strings).collect(),
         Value::Table(table) => table
             .iter()
             .map(|(key, value)| format!("{key} = {}", display_value(value)))
@@ -136,7 +141,7 @@ mod tests {
     fn a_row_has_each_of_its_names_and_its_line() {
         let text = "# first\n[[options]]\nof = [\"ext4\", \"xfs\"]\nnames = [\"a\", \"b\"]\nsource = \"s\"\n\
                     checked = \"2026-11-23 against mount(8)\"\n\n[[rule]]\nid = \"x.y\"\nchecked = \"unverified\"\n";
-        let found = entries([("f.toml", text)]).unwrap();
+        let found = parse_entries([("f.toml", text)]).unwrap();
         let told: Vec<_> = found
             .iter()
             .map(|one| (one.line, one.kind.as_str(), one.names.join(", ")))
@@ -152,7 +157,7 @@ mod tests {
         assert_eq!(found[0].fields.keys().collect::<Vec<_>>(), ["source"]);
     }
 
-    /// An entry left out of a comparison would count as equal.
+    /// An entry that a comparison leaves out would count as equal.
     #[test]
     fn what_is_no_row_is_a_mistake() {
         for text in [
@@ -162,7 +167,7 @@ mod tests {
             "[[rule]\n",
         ] {
             assert!(
-                entries([("f.toml", text)]).is_err_and(|why| why.starts_with("f.toml: ")),
+                parse_entries([("f.toml", text)]).is_err_and(|why| why.starts_with("f.toml: ")),
                 "{text}"
             );
         }

@@ -1,10 +1,9 @@
-//! Processes in another mount namespace, such as servers in containers: their files are read
-//! through /proc/PID/root, and their directories are mapped to paths here.
+//! Processes in another mount namespace, such as servers in containers. Files are read through
+//! /proc/PID/root, and directories of the process are mapped to paths in our namespace.
 //!
-//! Links are resolved one by one from the process's root, because an absolute link starts there.
-//! The path here is derived from both mount tables (device, root, mount point), then proven: both
-//! paths must have the same device and inode. Many systemd services have their own mount namespace
-//! with nearly the same paths.
+//! Symbolic links are resolved here, one by one, because an absolute link starts at the process's
+//! root. A mapped path is derived from both mount tables (device, root, mount point), then proven:
+//! both paths must have the same device and inode.
 
 use std::collections::VecDeque;
 use std::ffi::{OsStr, OsString};
@@ -12,39 +11,40 @@ use std::os::unix::ffi::OsStrExt;
 use std::path::{Component, Path, PathBuf};
 use std::sync::OnceLock;
 
+use crate::error_readings::error_reading;
 use crate::facts::{Reading, Source, UnknownReason};
 use crate::host::{Host, HostError, HostErrorKind, Question, path_bytes, path_from_bytes};
-use crate::refusal::error_reading;
 use crate::text::display_safe;
 use crate::{mountinfo, visibility};
 
-/// As in the kernel (path_resolution(7)).
+/// The kernel's limit of symbolic links in one path (path_resolution(7)).
 const LINKS: usize = 40;
 
 pub struct NamespaceHost<'a> {
-    /// With the rights of the process's user.
     host: &'a dyn Host,
-    /// With our own rights, for directories that only we may reach.
+    /// The host with our own rights, for directories that the process's user cannot reach in our
+    /// namespace.
     invoker_host: &'a dyn Host,
     pid: u32,
     root: PathBuf,
-    /// Our visible mounts: device number, root, mount point.
     our_mounts: Vec<(String, PathBuf, PathBuf)>,
-    /// Read once, as they may be many.
+    /// The process's mount table, read at the first use because it may be long.
     process_mounts: OnceLock<Result<Vec<mountinfo::Entry>, HostError>>,
 }
 
 impl<'a> NamespaceHost<'a> {
     /// `None` if the process has our mount namespace, or if that is unknown.
     pub fn new(host: &'a dyn Host, ours: &'a dyn Host, pid: u32) -> Option<Self> {
-        let own = host.link(Path::new("/proc/self/ns/mnt")).ok()?;
-        let theirs = host.link(Path::new(&format!("/proc/{pid}/ns/mnt"))).ok()?;
+        let own = host.link_target(Path::new("/proc/self/ns/mnt")).ok()?;
+        let theirs = host
+            .link_target(Path::new(&format!("/proc/{pid}/ns/mnt")))
+            .ok()?;
         if own == theirs {
             return None;
         }
         let table = mountinfo::read_mountinfo(ours, Path::new("/proc/self/mountinfo"));
         let entries = table.unwrap_or_default().entries;
-        let in_sight = visibility::visible_mounts(&entries);
+        let in_sight = visibility::mount_visibility(&entries);
         let here = entries
             .into_iter()
             .zip(in_sight)
@@ -67,8 +67,8 @@ impl<'a> NamespaceHost<'a> {
         })
     }
 
-    /// The process's own path with links resolved.
-    fn resolve(&self, path: &Path) -> Result<PathBuf, HostError> {
+    /// The path in the process's namespace, with symbolic links resolved.
+    fn resolve_links(&self, path: &Path) -> Result<PathBuf, HostError> {
         let mut todo: VecDeque<OsString> = path_components(path).collect();
         let (mut done, mut links) = (PathBuf::from("/"), 0);
         while let Some(part) = todo.pop_front() {
@@ -77,11 +77,14 @@ impl<'a> NamespaceHost<'a> {
                 continue;
             }
             let next = done.join(&part);
-            match self.host.link(&self.path_through_process(&next)) {
+            match self.host.link_target(&self.path_through_process(&next)) {
                 Ok(to) => {
                     links += 1;
                     if links > LINKS {
-                        return Err(HostError::new(HostErrorKind::Failed, "too many links"));
+                        return Err(HostError::new(
+                            HostErrorKind::Failed,
+                            "too many symbolic links",
+                        ));
                     }
                     if to.is_absolute() {
                         done = PathBuf::from("/");
@@ -90,7 +93,7 @@ impl<'a> NamespaceHost<'a> {
                         todo.push_front(part);
                     }
                 }
-                // Not a link, or missing: the next question shows which.
+                // The path is missing or not a link; the caller's next query shows which.
                 Err(miss) if matches!(miss.kind, HostErrorKind::Failed | HostErrorKind::Absent) => {
                     done = next;
                 }
@@ -100,7 +103,7 @@ impl<'a> NamespaceHost<'a> {
         Ok(done)
     }
 
-    /// The path through /proc/PID/root; `path` has no links.
+    /// The path through /proc/PID/root; `path` must not contain links.
     fn path_through_process(&self, path: &Path) -> PathBuf {
         self.root.join(path.strip_prefix("/").unwrap_or(path))
     }
@@ -110,7 +113,7 @@ impl<'a> NamespaceHost<'a> {
         let shown = display_safe(path_bytes(path));
         let from = format!("/proc/{}/mountinfo", self.pid);
         let unknown = |detail: String| Reading::unknown(UnknownReason::Ambiguous, detail);
-        let real = match self.resolve(path) {
+        let real = match self.resolve_links(path) {
             Ok(real) => real,
             Err(miss) => return error_reading(&miss, &format!("{shown} of process {}", self.pid)),
         };
@@ -122,7 +125,7 @@ impl<'a> NamespaceHost<'a> {
             let found = self.invoker_host.stat(candidate);
             found.is_ok_and(|stat| (stat.major, stat.minor, stat.inode) == seen)
         };
-        // Most paths are equal in both namespaces.
+        // Most paths are equal in both namespaces, so the unmapped path is tried first.
         if same(&real) {
             return Reading::known(real, Source::file(from));
         }
@@ -133,7 +136,7 @@ impl<'a> NamespaceHost<'a> {
             Err(miss) => return error_reading(miss, &from),
         };
         let over = |entry: &&mountinfo::Entry| real.starts_with(OsStr::from_bytes(&entry.point));
-        // Of several mounts on one point the last is visible.
+        // Of several mounts on one mount point, the last one is visible.
         let entry = theirs
             .iter()
             .filter(over)
@@ -155,7 +158,7 @@ impl<'a> NamespaceHost<'a> {
             .map(|path| without_trailing_slash(&path))
             .find(same)
         {
-            Some(path) => Reading::known(path, Source::line(from, entry.line)),
+            Some(path) => Reading::known(path, Source::file_line(from, entry.line)),
             None => unknown(format!(
                 "{shown} of process {} is on {} ({}, device {}), whose mount is not visible from here",
                 self.pid,
@@ -167,8 +170,9 @@ impl<'a> NamespaceHost<'a> {
     }
 }
 
-/// The uid of a directory's owner. If the process's view says its own user, our view of the same
-/// directory is asked too: a process can change its own mounts between two questions, but not ours.
+/// The uid of a directory's owner. Between two queries a process can change its own mounts, but not
+/// ours. If the directory seen through the process belongs to `user`, our view must confirm that
+/// owner.
 pub fn directory_owner(
     host: &dyn Host,
     inside: Option<&NamespaceHost<'_>>,
@@ -183,12 +187,12 @@ pub fn directory_owner(
     }
 }
 
-/// `Path::join` with an empty path leaves a trailing slash.
+/// Removes the trailing slash that `Path::join` with an empty path leaves.
 fn without_trailing_slash(path: &Path) -> PathBuf {
     path.components().collect()
 }
 
-/// The normal and `..` components.
+/// Splits a path into its names and `..`, without `/` and `.`.
 fn path_components(path: &Path) -> impl Iterator<Item = OsString> {
     path.components().filter_map(|part| match part {
         Component::Normal(name) => Some(name.to_owned()),
@@ -197,8 +201,8 @@ fn path_components(path: &Path) -> impl Iterator<Item = OsString> {
     })
 }
 
-/// Questions about paths are answered from the process's view. User names are refused: a container
-/// has its own user database.
+/// Answers queries about paths as the process sees them. User names are refused: a container has
+/// its own user database.
 impl Host for NamespaceHost<'_> {
     fn ask(&self, question: &Question) -> Result<Vec<u8>, HostError> {
         if let Question::UserName(_) = question {
@@ -214,12 +218,12 @@ impl Host for NamespaceHost<'_> {
             return self.host.ask(question);
         };
         let real = match question {
-            // The question is about the link itself, so only its parent is resolved.
+            // The query is about the link itself, so only the parent directory is resolved.
             Question::Link(_) => match (path.parent(), path.file_name()) {
-                (Some(parent), Some(name)) => self.resolve(parent)?.join(name),
+                (Some(parent), Some(name)) => self.resolve_links(parent)?.join(name),
                 _ => path.clone(),
             },
-            _ => self.resolve(path)?,
+            _ => self.resolve_links(path)?,
         };
         if let Question::RealPath(_) = question {
             // realpath(3) requires the path to exist.
@@ -270,7 +274,7 @@ mod tests {
     const OURS: &str =
         "1 0 8:1 / / rw - ext4 /dev/sda1 rw\n2 1 8:17 / /srv rw - xfs /dev/sdb1 rw\n";
 
-    fn machine() -> FakeHost {
+    fn host_with_container() -> FakeHost {
         let at = |path: &str| Question::Stat(path.into());
         FakeHost::default()
             .file("/proc/self/mountinfo", OURS)
@@ -287,7 +291,7 @@ mod tests {
 
     #[test]
     fn what_a_server_in_a_container_sees_is_found_here_and_proven() {
-        let fake = machine();
+        let fake = host_with_container();
         let inside = NamespaceHost::new(&fake, &fake, 7).unwrap();
         let here = |path: &str| inside.host_path(Path::new(path));
         assert_eq!(
@@ -311,8 +315,8 @@ mod tests {
             panic!()
         };
         assert!(detail.contains("/dev/sdc1 (ext4, device 8:33)"), "{detail}");
-        // The same path here is another directory.
-        let fake = machine();
+        // The directory at this path in our namespace is another one.
+        let fake = host_with_container();
         let fake = fake.answer(Question::Stat("/srv/volumes/pg/data".into()), stat(17, 99));
         let inside = NamespaceHost::new(&fake, &fake, 7).unwrap();
         assert!(!inside.host_path(Path::new("/pgdata")).is_known());
@@ -320,7 +324,7 @@ mod tests {
 
     #[test]
     fn the_same_name_space_needs_no_other_view() {
-        let fake = machine();
+        let fake = host_with_container();
         let (same, nothing) = (
             fake.symlink("/proc/7/ns/mnt", "mnt:[1]"),
             FakeHost::default(),
@@ -332,7 +336,7 @@ mod tests {
     proptest! {
         #[test]
         fn hostile_containers_never_fail(table: Vec<u8>, target in "[./a-z]{0,12}", path in "/[./a-z]{0,12}") {
-            let fake = machine();
+            let fake = host_with_container();
             let fake = fake.file("/proc/7/mountinfo", table).symlink("/proc/7/root/a", &target).symlink("/proc/7/root/b", "b/b");
             let inside = NamespaceHost::new(&fake, &fake, 7).unwrap();
             inside.host_path(Path::new(&path));

@@ -1,25 +1,26 @@
 //! MySQL and MariaDB servers, running or installed: the directories of data and logs, and the
 //! settings that affect storage, each with its source.
 //!
-//! Leads come from processes, installed programs and the requested directory. Each is followed to a
-//! data directory as its owner, and each directory is recorded once. A process is believed if its
-//! user owns the directory and it has the system tablespace there open. Only allow-listed keys of
-//! option files arrive here. SET GLOBAL changes most settings at run time without a trace, so files
-//! show what the server started with; only the server knows what is in force.
+//! Leads to a data directory are processes, installed programs and the requested directory. Each
+//! directory is read with its owner's rights and recorded once. A process counts as its server only
+//! if the process's user owns the directory and the process has the system tablespace open.
+//!
+//! SET GLOBAL changes most settings at run time without a trace. Files show the settings at the
+//! server's start; only the server reports those in force.
 
-mod edition;
 mod options;
 mod process;
+mod product_version;
 mod settings;
-mod redo {
-    //! The two old settings of the redo log's size, and whether the new one overrides them.
+mod redo_log_size {
+    //! Whether MySQL ignores the two old settings of the redo log's size.
     //!
-    //! From MySQL 8.0.30 on `innodb_redo_log_capacity` sets the size of the redo log. Where it is
-    //! set, the server ignores `innodb_log_file_size` and `innodb_log_files_in_group` with a note
-    //! in its log (MySQL 8.0.30 release notes; MySQL manual, *Redo Log*). Where it is not set, the
-    //! product of the two still counts; MariaDB knows only those two.
+    //! From MySQL 8.0.30 on, `innodb_redo_log_capacity` sets the size of the redo log. If it is
+    //! set, the server ignores `innodb_log_file_size` and `innodb_log_files_in_group` and logs a
+    //! note (MySQL 8.0.30 release notes; MySQL manual, *Redo Log*). If it is unset, the product of
+    //! the two still counts. MariaDB has only the two old settings.
 
-    use super::edition::Edition;
+    use super::product_version::ProductVersion;
     use super::settings;
     use crate::databases::conf::Conf;
     use crate::facts::{Reading, Source, UnknownReason};
@@ -27,19 +28,22 @@ mod redo {
     const CAPACITY: &str = "innodb_redo_log_capacity";
     const OLD: [&str; 2] = ["innodb_log_file_size", "innodb_log_files_in_group"];
 
-    /// The legacy settings that are set although the server ignores them.
-    pub fn ignored_settings(written: &Conf, edition: &Edition) -> Reading<Vec<String>> {
+    pub fn ignored_redo_settings(written: &Conf, edition: &ProductVersion) -> Reading<Vec<String>> {
         let unknown = |why, detail: String| Reading::unknown(why, detail);
         let Some((line, version)) = edition.product_and_version() else {
             return unknown(
                 UnknownReason::NotCollected,
-                format!("the server's version, and so whether it has {CAPACITY}"),
+                format!("the server's version is unknown, and so is whether it has {CAPACITY}"),
             );
         };
-        if settings::default_of(CAPACITY, line, version).is_absent() {
+        if settings::default_in_release(CAPACITY, line, version).is_absent() {
             return unknown(
                 UnknownReason::Absent,
-                format!("{} {} has no {CAPACITY}", line.name(), version.base()),
+                format!(
+                    "{} {} has no {CAPACITY}",
+                    line.name(),
+                    version.numeric_part()
+                ),
             );
         }
         let source = match written.get(CAPACITY) {
@@ -87,18 +91,21 @@ mod redo {
 }
 mod server;
 mod counters {
-    //! Redo-log and binary-log counters of a running MySQL or MariaDB, from its own answer.
-    //!
-    //! Counters start at zero with the server. Conclusions are left to `sizing`.
+    //! Redo-log and binary-log counters that a running MySQL or MariaDB reports. They start at zero
+    //! with the server.
 
     use super::server::VariablesReply;
-    use super::settings::number;
+    use super::settings::parse_suffixed_number;
     use crate::facts::catalog::mysql;
     use crate::facts::{FactSet, Reading, Subject, UnknownReason};
     use crate::text::display_safe;
 
-    /// `answer` is `None` if no server runs.
-    pub fn record(facts: &mut FactSet, cluster: &Subject, answer: Option<&VariablesReply>) {
+    /// Records the counters; `answer` is `None` if no server runs.
+    pub fn record_counters(
+        facts: &mut FactSet,
+        cluster: &Subject,
+        answer: Option<&VariablesReply>,
+    ) {
         let count = |name: &str| counter(answer, name);
         facts.insert(
             cluster,
@@ -147,7 +154,9 @@ mod counters {
             }
             Some(told @ VariablesReply::Variables(..)) => {
                 match (told.get(name), told.get("Uptime")) {
-                    (Some(value), _) => value.and_then(|value| number(&display_safe(&value))),
+                    (Some(value), _) => {
+                        value.and_then(|value| parse_suffixed_number(&display_safe(&value)))
+                    }
                     (None, Some(_)) => Reading::unknown(
                         UnknownReason::Absent,
                         format!("this release does not count {name}"),
@@ -173,9 +182,9 @@ mod counters {
                 .iter()
                 .map(|(name, value)| ((*name).to_owned(), value.as_bytes().to_vec()))
                 .collect();
-            let answer = VariablesReply::Variables(rows, Source::call("test"));
+            let answer = VariablesReply::Variables(rows, Source::system_call("test"));
             let (mut facts, cluster) = (FactSet::default(), Subject::cluster("/db"));
-            record(&mut facts, &cluster, Some(&answer));
+            record_counters(&mut facts, &cluster, Some(&answer));
             match facts.get(&cluster, key) {
                 Reading::Known { value, .. } => Ok(value),
                 Reading::Unknown { why, .. } => Err(why),
@@ -223,7 +232,7 @@ mod counters {
                 (Some(&silent), UnknownReason::Denied),
                 (None, UnknownReason::Absent),
             ] {
-                record(&mut facts, &cluster, answer);
+                record_counters(&mut facts, &cluster, answer);
                 for name in [
                     "mysql.uptime",
                     "mysql.redo_written",
@@ -245,25 +254,25 @@ mod instance;
 use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
 
-pub use self::edition::{needs_program_run, query_program_version};
+pub use self::product_version::{cache_program_version, needs_program_run};
 use super::config_argument::ConfigArgument;
 use super::mount_namespace::NamespaceHost;
-use super::servers::Proof;
+use super::servers::ServingProof;
 use super::user_host::UserHost;
 use crate::collector::Request;
 use crate::facts::FactSet;
 use crate::facts::note::{MysqlNote, ServerNote};
 use crate::host::{Host, HostError, HostErrorKind};
-use instance::{OwnerView, ServerLead};
+use instance::{HostViews, ServerLead};
 
-/// Default of all distributions.
+/// Every distribution uses this path by default.
 const DEFAULT_DATA_DIRECTORY: &str = "/var/lib/mysql";
 
-/// `host` must cache its answers.
+/// The facts of all MySQL and MariaDB servers; `host` must cache answers.
 pub fn collect(host: &dyn Host, request: &Request) -> FactSet {
     let mut facts = FactSet::default();
     let mut seen: BTreeSet<PathBuf> = BTreeSet::new();
-    // The PostgreSQL collector has already reported that processes cannot be listed.
+    // If processes cannot be listed, the PostgreSQL collector has already reported that.
     let (running, mut unproven) =
         process::running_servers(host, request, &mut facts).unwrap_or_default();
     let leads = running.into_iter().map(|server| {
@@ -277,12 +286,12 @@ pub fn collect(host: &dyn Host, request: &Request) -> FactSet {
     });
     let asked = requested_data_directory(host, request);
     let named = config_argument_lead(host, request, asked.as_ref(), &mut facts);
-    let usual = UserHost::for_owner(host, Path::new(DEFAULT_DATA_DIRECTORY)).uid;
+    let reader_uid = UserHost::for_owner(host, Path::new(DEFAULT_DATA_DIRECTORY)).uid;
     let installed = ServerLead {
         server: None,
         directory: None,
         config_argument: None,
-        reader_uid: usual,
+        reader_uid,
     };
     let asked = asked.map(|directory| {
         let reader = UserHost::for_owner(host, &directory).uid;
@@ -300,13 +309,13 @@ pub fn collect(host: &dyn Host, request: &Request) -> FactSet {
             .server
             .as_ref()
             .and_then(|server| NamespaceHost::new(&behalf, host, server.pid));
-        let view = OwnerView {
+        let view = HostViews {
             host: &behalf,
             invoker_host: host,
             namespace: inside.as_ref(),
         };
         let named = lead.config_argument;
-        let found = match (lead.resolve(&view, request, &mut own), named) {
+        let found = match (lead.resolve_data_directory(&view, request, &mut own), named) {
             (Ok(Some(found)), _) => found,
             (Ok(None), None) => continue,
             (Ok(None), Some(named)) => {
@@ -331,27 +340,27 @@ pub fn collect(host: &dyn Host, request: &Request) -> FactSet {
             continue;
         }
         match found.prove_served(&view) {
-            Proof::Serves | Proof::NoServer => {
+            ServingProof::Serves | ServingProof::NoServer => {
                 seen.insert(found.path.clone());
                 found.record(&view, &unproven, &mut own);
                 facts.merge(own);
             }
-            Proof::Contradicted(note) => facts.add_note(note),
-            Proof::Unreadable(process) => unproven.push(process),
+            ServingProof::Contradicted(note) => facts.add_note(note),
+            ServingProof::Unreadable(process) => unproven.push(process),
         }
     }
     facts
 }
 
-/// The lead of an option file named for a stopped server. The data directory is the one it sets,
-/// else the requested one.
+/// The lead given by an option file that the user names. The data directory is the one that the
+/// file sets, or else the requested one.
 fn config_argument_lead<'a>(
     host: &dyn Host,
     request: &'a Request,
     asked: Option<&PathBuf>,
     facts: &mut FactSet,
 ) -> Option<ServerLead<'a>> {
-    let named = ConfigArgument::mysql(request)?;
+    let named = ConfigArgument::for_mysql(request)?;
     let lead = |reader, directory| ServerLead {
         server: None,
         directory,
@@ -360,13 +369,13 @@ fn config_argument_lead<'a>(
     };
     let reader = named.reader_uid(host, asked);
     let behalf = UserHost::new(host, reader);
-    let view = OwnerView {
+    let view = HostViews {
         host: &behalf,
         invoker_host: host,
         namespace: None,
     };
-    match lead(reader, None).resolve(&view, request, &mut FactSet::default()) {
-        Ok(Some(found)) if found.is_set_in_files() => {
+    match lead(reader, None).resolve_data_directory(&view, request, &mut FactSet::default()) {
+        Ok(Some(found)) if found.is_datadir_in_files() => {
             if let Some(asked) = asked.filter(|asked| **asked != found.path) {
                 facts.add_note(named.other_directory_note(&found.path, asked));
             }
@@ -376,15 +385,15 @@ fn config_argument_lead<'a>(
     }
 }
 
-/// Whether this is a data directory: every server creates the directory `mysql` and the file
-/// `ibdata1` in it.
+/// Whether the directory has the directory `mysql` and the file `ibdata1`, which every server
+/// creates in its data directory.
 fn is_data_directory(host: &dyn Host, path: &Path) -> bool {
     let has = |name: &str| host.stat(&path.join(name));
     match has("mysql") {
         Ok(stat) => {
-            // Permission denied: it may exist.
-            let tablespace =
-                has("ibdata1").map_or_else(|miss| may_exist(&miss), |stat| stat.is_file());
+            // If permission is denied, the file may still exist.
+            let tablespace = has("ibdata1")
+                .map_or_else(|miss| may_exist_despite_error(&miss), |stat| stat.is_file());
             stat.is_dir() && tablespace
         }
         Err(miss) => {
@@ -393,21 +402,21 @@ fn is_data_directory(host: &dyn Host, path: &Path) -> bool {
     }
 }
 
-/// Whether the path may exist despite the error.
-fn may_exist(miss: &HostError) -> bool {
+/// Whether a path may exist although the query failed with this error.
+fn may_exist_despite_error(miss: &HostError) -> bool {
     !matches!(
         miss.kind,
         HostErrorKind::Absent | HostErrorKind::NotCollected
     )
 }
 
-/// The data directory that is or contains the requested target.
+/// The data directory at the requested target or above it.
 pub fn requested_data_directory(host: &dyn Host, request: &Request) -> Option<PathBuf> {
     let real = host.real_path(request.target.as_deref()?).ok()?;
-    // An inaccessible entry may exist, but at least one of the two must be visible.
+    // An inaccessible entry may exist, but at least one of the two entries must be visible.
     let is_there = |path: &Path, name: &str| match host.stat(&path.join(name)) {
         Ok(_) => Some(true),
-        Err(miss) if may_exist(&miss) => None,
+        Err(miss) if may_exist_despite_error(&miss) => None,
         Err(_) => Some(false),
     };
     let has_both = |path: &&Path| {

@@ -1,39 +1,38 @@
 //! PostgreSQL clusters, running or installed: the directories of data and WAL, and the settings
 //! that affect storage, each with its source.
 //!
-//! Leads come from processes, distributions' directories, systemd units and the requested
-//! directory. Each is followed to a data directory as its owner, and each directory is recorded
-//! once. Anyone can name a process `postgres`, so one is believed only if its user owns the
-//! directory and `postmaster.pid` there names it. Only allow-listed configuration keys arrive here.
-//! Without root most leads end in *denied*, which is recorded too.
+//! Leads to a data directory are processes, distributions' directories, systemd units and the
+//! requested directory. Each directory is read with its owner's rights and recorded once. Any user
+//! can name a process `postgres`. A process therefore counts as a server only if its user owns the
+//! directory and `postmaster.pid` there has its process id. Without root most leads end in
+//! *denied*, which is recorded too.
 
 mod conf;
-mod installed {
-    //! Installed clusters, running or not: in the directories of distributions, and in the
-    //! requested directory.
+mod installed_clusters {
+    //! Installed clusters, running or not, in the directories of distributions and in the requested
+    //! directory.
     //!
-    //! Debian keeps configurations in /etc/postgresql/VERSION/NAME and data elsewhere; others keep
-    //! both together. An inaccessible directory is believed if it is exactly where a distribution
-    //! puts clusters.
+    //! Debian keeps configurations in /etc/postgresql/VERSION/NAME and data elsewhere; other
+    //! distributions keep both together. An inaccessible directory counts as a cluster if it is
+    //! exactly where a distribution puts clusters.
 
     use std::path::{Path, PathBuf};
 
     use crate::collector::Request;
     use crate::databases::user_host::UserHost;
+    use crate::error_readings::error_reading;
     use crate::facts::note::PostgresNote;
     use crate::facts::{FactSet, Reading};
     use crate::host::{Host, HostErrorKind, path_bytes};
-    use crate::refusal::error_reading;
     use crate::text::display_safe;
 
     pub const DEBIAN_CONFIG_DIRECTORY: &str = "/etc/postgresql";
 
-    /// Debian's configuration directories, one per cluster.
     pub fn debian_config_directories(host: &dyn Host, facts: &mut FactSet) -> Vec<PathBuf> {
-        let versions = children(host, Path::new(DEBIAN_CONFIG_DIRECTORY), facts);
+        let versions = list_as_owner(host, Path::new(DEBIAN_CONFIG_DIRECTORY), facts);
         let clusters = versions
             .iter()
-            .flat_map(|version| children(host, version, facts));
+            .flat_map(|version| list_as_owner(host, version, facts));
         let has_conf = |path: &PathBuf| {
             !host
                 .stat(&path.join("postgresql.conf"))
@@ -46,7 +45,7 @@ mod installed {
             .collect()
     }
 
-    /// Version and name, from the path of a configuration in Debian's layout.
+    /// The version and the cluster's name, from the path of a configuration in Debian's layout.
     pub fn debian_version_and_name(config_file: &Path) -> Option<(String, String)> {
         let mut parts = config_file
             .strip_prefix(DEBIAN_CONFIG_DIRECTORY)
@@ -62,7 +61,7 @@ mod installed {
     }
 
     /// The default data directories of distributions and of the official container image.
-    pub fn data_directories(host: &dyn Host, facts: &mut FactSet) -> Vec<PathBuf> {
+    pub fn packaged_data_directories(host: &dyn Host, facts: &mut FactSet) -> Vec<PathBuf> {
         let mut found: Vec<PathBuf> = [
             "/var/lib/pgsql/data",
             "/var/lib/postgres/data",
@@ -71,25 +70,25 @@ mod installed {
         .map(PathBuf::from)
         .to_vec();
         found.extend(
-            children(host, Path::new("/var/lib/pgsql"), facts)
+            list_as_owner(host, Path::new("/var/lib/pgsql"), facts)
                 .into_iter()
                 .map(|version| version.join("data")),
         );
-        for version in children(host, Path::new("/var/lib/postgresql"), facts) {
+        for version in list_as_owner(host, Path::new("/var/lib/postgresql"), facts) {
             if version.file_name().is_some_and(|name| {
                 path_bytes(Path::new(name))
                     .first()
                     .is_some_and(u8::is_ascii_digit)
             }) {
-                found.extend(children(host, &version, facts));
+                found.extend(list_as_owner(host, &version, facts));
             }
         }
-        found.retain(|path| is_cluster(host, path));
+        found.retain(|path| is_cluster_directory(host, path));
         found
     }
 
-    /// Whether an expected directory has a cluster; assumed if it is inaccessible.
-    pub fn is_cluster(host: &dyn Host, path: &Path) -> bool {
+    /// Whether the directory has a cluster; true if it is inaccessible.
+    pub fn is_cluster_directory(host: &dyn Host, path: &Path) -> bool {
         match host.stat(&path.join("PG_VERSION")) {
             Ok(_) => true,
             Err(miss) => {
@@ -99,25 +98,27 @@ mod installed {
         }
     }
 
-    /// The data directory that is or contains the requested target.
+    /// The data directory at the requested target or above it.
     pub fn requested_data_directory(host: &dyn Host, request: &Request) -> Option<PathBuf> {
         let real = host.real_path(request.target.as_deref()?).ok()?;
         let has = |path: &Path, name: &str| host.stat(&path.join(name)).is_ok();
-        // Each database's own directory has a PG_VERSION too; only a cluster also has `global`.
+        // The directories of single databases have a PG_VERSION too, but only a cluster's directory
+        // has `global`.
         real.ancestors()
             .find(|path| has(path, "PG_VERSION") && has(path, "global"))
             .map(Path::to_owned)
     }
 
-    /// Read as the directory's owner: a user may have placed a link in the path.
-    fn children(host: &dyn Host, directory: &Path, facts: &mut FactSet) -> Vec<PathBuf> {
+    /// The entries of a directory, read with its owner's rights: a user may have placed a symbolic
+    /// link in the path.
+    fn list_as_owner(host: &dyn Host, directory: &Path, facts: &mut FactSet) -> Vec<PathBuf> {
         if host
             .stat(directory)
             .is_err_and(|miss| miss.kind == HostErrorKind::Absent)
         {
             return Vec::new();
         }
-        match UserHost::for_owner(host, directory).list(directory) {
+        match UserHost::for_owner(host, directory).list_directory(directory) {
             Ok(names) => names.iter().map(|name| directory.join(name)).collect(),
             Err(miss) => {
                 let unseen = [HostErrorKind::Denied, HostErrorKind::TimedOut].contains(&miss.kind);
@@ -136,27 +137,29 @@ mod process;
 mod server;
 mod settings;
 mod checksums {
-    //! Whether a cluster has data checksums: from the server's answer, or from its control file.
+    //! Whether a cluster has data checksums, which no configuration file shows: the server's
+    //! answer, or else the control file.
     //!
-    //! No configuration file shows it. The control file does, even for a running server, because
-    //! only a stopped one can be changed (pg_checksums). Its layout differs between versions, so
-    //! `pg_controldata` of the cluster's own version reads it (PostgreSQL manual,
-    //! *pg_controldata*). Only one line of its output leaves the host.
+    //! The control file is right even for a running server, because pg_checksums changes only
+    //! stopped ones. The file's layout differs between versions, so it is read by the
+    //! `pg_controldata` of the cluster's own version (PostgreSQL manual, *pg_controldata*). Only
+    //! one line of the output leaves the host.
 
     use std::path::Path;
 
     use super::server::SettingsReply;
     use crate::collector::Request;
+    use crate::error_readings::{error_reading, programs_disabled_reading};
     use crate::escape::shell;
     use crate::facts::{Reading, Remedy, Source, UnknownReason};
     use crate::host::{Host, Tool, path_bytes};
-    use crate::refusal::{error_reading, programs_disabled};
     use crate::text::display_safe;
     use crate::version::Version;
 
     const NAME: &str = "data_checksums";
 
-    /// `data` is the data directory in the mount namespace of `host`.
+    /// Reads the state of data checksums; `data` is the data directory in the mount namespace of
+    /// `host`.
     pub fn data_checksums(
         host: &dyn Host,
         request: &Request,
@@ -188,17 +191,17 @@ mod checksums {
         let unknown = |detail: &str| Reading::unknown(UnknownReason::NotCollected, detail);
         let number = major.and_then(|major| u32::try_from(major.number(0)).ok());
         let Some(number) = number.filter(|number| *number >= 10) else {
-            return unknown("the control file is read from PostgreSQL 10 on");
+            return unknown("walwise reads the control file only from PostgreSQL 10 on");
         };
         let Some(directory) = data.to_str() else {
             return unknown("the name of the data directory cannot be passed to pg_controldata");
         };
         if request.without_programs {
-            return programs_disabled();
+            return programs_disabled_reading();
         }
         let tool = Tool::PgControldata(number);
         let argv = shell::command_line(&tool.name(), &["-D", directory]);
-        match host.run(tool, &["-D", directory]) {
+        match host.run_tool(tool, &["-D", directory]) {
             Ok(printed) => {
                 Reading::known(display_safe(printed.trim_ascii()), Source::Command { argv })
                     .and_then(|line| {
@@ -219,11 +222,10 @@ mod checksums {
 }
 mod counters;
 mod config_load {
-    //! The part of a configuration that is certainly in force in a running server which does not
-    //! report it.
+    //! The settings that are certainly in force in a running server which does not report them.
     //!
     //! A server reads its configuration at start and on reload, and nothing records a reload. A
-    //! setting that changed since the start is therefore uncertain, and so is everything before it.
+    //! line that changed since the start is therefore uncertain, and so is everything before it.
 
     use std::path::Path;
 
@@ -233,21 +235,21 @@ mod config_load {
     use crate::host::{Host, Moment, Question};
     use crate::text::display_safe;
 
-    /// The longest delay between reading a file and recording the load time, on a busy server.
+    /// The longest delay, on a busy server, between reading a file and recording the load time.
     const MAX_LOAD_TIME_NS: u64 = 100_000_000;
 
-    /// When a server, running or possibly running, loaded its configuration.
+    /// The time at which a server, running or possibly running, loaded its configuration.
     pub struct ConfigLoad<'a> {
         host: &'a dyn Host,
         time: Option<Moment>,
-        /// The server itself reported the time.
+        /// True if the server itself reported the time.
         is_reported: bool,
         data: String,
     }
 
     impl<'a> ConfigLoad<'a> {
-        /// The server's start: the second from `postmaster.pid`, refined by its process if one is
-        /// proven.
+        /// Takes the server's start as the load time: the second in `postmaster.pid`, refined by
+        /// the start of its process if one is proven.
         pub fn new(
             host: &'a dyn Host,
             second: Option<u64>,
@@ -263,7 +265,8 @@ mod config_load {
             }
         }
 
-        /// `at_us` is `pg_conf_load_time` in microseconds since 1970.
+        /// Takes the time that the server reports; `at_us` is `pg_conf_load_time` in microseconds
+        /// since 1970.
         pub fn from_load_time(host: &'a dyn Host, at_us: u64, data: String) -> Self {
             let at = at_us
                 .checked_mul(1000)
@@ -277,10 +280,10 @@ mod config_load {
             }
         }
 
-        /// The part of the configuration that is certainly in force. `owner` is the user that the
-        /// server would answer.
+        /// The settings that are certainly in force. `owner` is the user whom the server would
+        /// answer, for the remedy.
         pub fn certain_conf(&self, conf: &Conf, owner: Option<&String>) -> Conf {
-            conf.certain_part(
+            conf.with_changed_file_gaps(
                 |path| self.change_since_load(path),
                 owner.map(|owner| self.remedy(owner)).as_ref(),
             )
@@ -295,7 +298,7 @@ mod config_load {
             }
             let uid = servers::own_uid(self.host);
             let name = uid.and_then(|uid| self.host.ask(&Question::UserName(uid)).ok());
-            // Root already asked as the owner.
+            // Root has already queried with the owner's rights.
             if uid == Some(0) || name.is_some_and(|name| display_safe(name.trim_ascii()) == owner) {
                 Remedy::Do(format!(
                     "let the server on {} accept {owner} on its socket, or restart it, then check again",
@@ -306,11 +309,11 @@ mod config_load {
             }
         }
 
-        /// `None` if the file or directory is unchanged since the load.
+        /// Describes how a file or directory changed since the load; `None` if it has not changed.
         fn change_since_load(&self, path: &Path) -> Option<String> {
             let complaint = start_time::change_since_start(self.host, self.time, path)?;
             Some(format!(
-                "{complaint}, and the server did not report its value"
+                "{complaint}, and the server did not report the value"
             ))
         }
     }
@@ -323,15 +326,15 @@ use std::path::PathBuf;
 
 use super::config_argument::ConfigArgument;
 use super::mount_namespace::NamespaceHost;
-use super::servers::{Proof, own_uid};
+use super::servers::{ServingProof, own_uid};
 use super::user_host::UserHost;
 use crate::collector::Request;
 use crate::facts::FactSet;
 use crate::facts::note::{PostgresNote, ServerNote};
 use crate::host::{Host, HostErrorKind, path_bytes, path_from_bytes};
 use crate::text::display_safe;
-use cluster::Lead;
-pub use installed::requested_data_directory;
+use cluster::ClusterLead;
+pub use installed_clusters::requested_data_directory;
 
 pub fn collect(host: &dyn Host, request: &Request) -> FactSet {
     let mut facts = FactSet::default();
@@ -347,10 +350,10 @@ pub fn collect(host: &dyn Host, request: &Request) -> FactSet {
     if let Some(lead) = config_argument_lead(host, request) {
         seen.record_lead(lead, host, request, &mut facts);
     }
-    for directory in installed::debian_config_directories(host, &mut facts) {
+    for directory in installed_clusters::debian_config_directories(host, &mut facts) {
         let reader = UserHost::for_owner(host, &directory).uid;
         let config_file = directory.join("postgresql.conf");
-        let lead = Lead {
+        let lead = ClusterLead {
             config_file,
             data_directory: None,
             server: None,
@@ -360,22 +363,23 @@ pub fn collect(host: &dyn Host, request: &Request) -> FactSet {
         };
         seen.record_lead(lead, host, request, &mut facts);
     }
-    let usual = installed::data_directories(host, &mut facts)
+    let usual = installed_clusters::packaged_data_directories(host, &mut facts)
         .into_iter()
         .map(|home| (home, None));
-    let named = units::data_directories(host)
+    let named = units::service_data_directories(host)
         .into_iter()
         .map(|(home, source)| (home, Some(source)));
-    let named = named.filter(|(home, _)| installed::is_cluster(host, home));
-    let asked = installed::requested_data_directory(host, request).map(|home| (home, None));
-    // A directory that an unproven process names is examined like any other.
+    let named = named.filter(|(home, _)| installed_clusters::is_cluster_directory(host, home));
+    let asked =
+        installed_clusters::requested_data_directory(host, request).map(|home| (home, None));
+    // A directory named by an unproven process is examined like any other.
     let unproven = std::mem::take(&mut seen.unproven_directories)
         .into_iter()
         .map(|home| (home, None));
     for (home, named_by) in named.chain(usual).chain(asked).chain(unproven) {
         let reader = UserHost::for_owner(host, &home).uid;
         let config_file = home.join("postgresql.conf");
-        let lead = Lead {
+        let lead = ClusterLead {
             config_file,
             data_directory: Some(home),
             server: None,
@@ -388,28 +392,27 @@ pub fn collect(host: &dyn Host, request: &Request) -> FactSet {
     facts
 }
 
-/// The lead of a configuration file named for a stopped server.
-fn config_argument_lead<'a>(host: &dyn Host, request: &'a Request) -> Option<Lead<'a>> {
-    let named = ConfigArgument::postgres(request)?;
+fn config_argument_lead<'a>(host: &dyn Host, request: &'a Request) -> Option<ClusterLead<'a>> {
+    let named = ConfigArgument::for_postgres(request)?;
     let home = requested_data_directory(host, request);
-    let reader = named.reader_uid(host, home.as_ref());
+    let reader_uid = named.reader_uid(host, home.as_ref());
     let config_file = named.file.to_owned();
-    Some(Lead {
+    Some(ClusterLead {
         config_file,
         data_directory: home,
         server: None,
         directory_source: None,
         config_argument: Some(named),
-        reader_uid: reader,
+        reader_uid,
     })
 }
 
-/// Prevents recording anything twice.
+/// The paths recorded so far, so that nothing is recorded twice.
 struct VisitedPaths {
-    /// With the uid that it was read as, because anyone can name another user's file.
+    /// Configuration files, each with the uid that read it, because any user can name another
+    /// user's file.
     config_files: BTreeSet<(u32, PathBuf)>,
     directories: BTreeSet<PathBuf>,
-    /// Configurations read again as the owner of the data.
     followed_configs: BTreeSet<PathBuf>,
     /// Directories named by processes that could not be proven to serve them.
     unproven_directories: Vec<PathBuf>,
@@ -418,7 +421,7 @@ struct VisitedPaths {
 impl VisitedPaths {
     fn record_lead(
         &mut self,
-        lead: Lead<'_>,
+        lead: ClusterLead<'_>,
         host: &dyn Host,
         request: &Request,
         facts: &mut FactSet,
@@ -442,8 +445,8 @@ impl VisitedPaths {
                 .data_directory
                 .as_ref()
                 .is_some_and(|home| self.directories.contains(&real(home)));
-        // Two servers may share a configuration file; an installed cluster with it is the running
-        // one.
+        // Two servers may share a configuration file. An installed cluster with the file of a
+        // running server is that server's cluster.
         let config_file = (lead.reader_uid, config_file);
         let known_file = lead.server.is_none() && self.config_files.contains(&config_file);
         let by_hand = lead.config_argument;
@@ -453,7 +456,7 @@ impl VisitedPaths {
         let mut own = FactSet::default();
         let again = (lead.server.is_none() && (lead.data_directory.is_none() || by_hand.is_some()))
             .then(|| lead.clone());
-        let found = match lead.resolve(view, inside.as_ref(), &mut own) {
+        let found = match lead.resolve_config(view, inside.as_ref(), &mut own) {
             Ok(found) => found,
             Err(why) => {
                 return match by_hand {
@@ -469,18 +472,19 @@ impl VisitedPaths {
             return;
         }
         match found.prove_served(view, inside.as_ref()) {
-            Proof::Serves | Proof::NoServer => {}
-            Proof::Contradicted(note) => return facts.add_note(note),
-            Proof::Unreadable(_) => return self.unproven_directories.push(found.data_path),
+            ServingProof::Serves | ServingProof::NoServer => {}
+            ServingProof::Contradicted(note) => return facts.add_note(note),
+            ServingProof::Unreadable(_) => return self.unproven_directories.push(found.data_path),
         }
-        // If configuration and data have different owners, both are read as the data's owner.
+        // If configuration and data have different owners, both are read again with the rights of
+        // the data's owner.
         let owner = UserHost::for_owner(host, &found.data_path).uid;
         if let Some(lead) = again.filter(|lead| {
             lead.reader_uid != owner && !self.followed_configs.contains(&lead.config_file)
         }) {
             self.followed_configs.insert(lead.config_file.clone());
             return self.record_lead(
-                Lead {
+                ClusterLead {
                     reader_uid: owner,
                     ..lead
                 },
@@ -513,7 +517,11 @@ impl VisitedPaths {
     }
 }
 
-fn running_leads(host: &dyn Host, request: &Request, facts: &mut FactSet) -> Vec<Lead<'static>> {
+fn running_leads(
+    host: &dyn Host,
+    request: &Request,
+    facts: &mut FactSet,
+) -> Vec<ClusterLead<'static>> {
     let servers = match process::running_postmasters(host, request, facts) {
         Ok(servers) => servers,
         Err(miss) => {
@@ -536,14 +544,14 @@ fn running_leads(host: &dyn Host, request: &Request, facts: &mut FactSet) -> Vec
         let config_file = named.filter(|path| path.is_absolute());
         match config_file.or_else(|| Some(home.as_ref()?.join("postgresql.conf"))) {
             Some(config_file) => {
-                let reader = server.uid;
-                leads.push(Lead {
+                let reader_uid = server.uid;
+                leads.push(ClusterLead {
                     config_file,
                     data_directory: home,
                     server: Some(server),
                     directory_source: None,
                     config_argument: None,
-                    reader_uid: reader,
+                    reader_uid,
                 });
             }
             None => facts.add_note(PostgresNote::UnknownDataDirectory {

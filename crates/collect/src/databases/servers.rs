@@ -1,63 +1,61 @@
 //! Running database servers as processes: their ids, their users, and libraries preloaded into
 //! them.
 //!
-//! The host passes on allow-listed options and variables only. Workers are children of their server
-//! and have the same name, so children of servers are dropped. Anyone can name a process like a
-//! server, so its claim to a directory must be proven, which is left to the collectors of each
-//! kind. A system-wide preload is in /etc/ld.so.preload, not in the environment.
+//! The host passes on only allow-listed options and variables. Workers are children of their server
+//! and have the same name, so children of servers are dropped. Any user can name a process like a
+//! server; the collectors of each kind of server must prove its claim to a directory. A preload for
+//! the whole system is in /etc/ld.so.preload, not in the environment.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::num::ParseIntError;
 use std::path::Path;
 
 use crate::collector::Request;
+use crate::error_readings::error_reading;
 use crate::facts::note::ServerNote;
-use crate::facts::{Area, Note, Reading, Source, UnknownReason};
+use crate::facts::{Note, Reading, ServerArea, Source, UnknownReason};
 use crate::host::{Host, HostError, HostErrorKind, LAST_SYSTEM_USER, Question};
 use crate::mountinfo;
-use crate::refusal::error_reading;
-use crate::servers::server_program;
-use crate::text::{display_safe, original_bytes};
+use crate::servers::find_server_program;
+use crate::text::{decode_display_safe, display_safe};
 
 #[derive(Debug)]
 pub struct ServerProcess {
-    /// Process id in our PID namespace.
+    /// The process id in our PID namespace.
     pub pid: u32,
     pub parent: u32,
-    /// Its user; `None` unless it is a single user with an id here.
+    /// The process's user; `None` if its real, effective, saved and file-system ids differ, or if
+    /// the user has no id in our namespace.
     pub uid: Option<u32>,
     pub name: String,
 }
 
-/// Processes named like servers.
 #[derive(Debug, Default)]
-pub struct Listing {
-    /// The processes that are examined.
+pub struct ServerListing {
     pub rows: Vec<ServerProcess>,
-    /// Users with more processes than the limit, and how many more.
+    /// Users whose processes exceed the limit, each with the number of skipped processes.
     pub skipped: Vec<(Option<u32>, u64)>,
 }
 
-/// A process that may serve a directory of its user, without proof.
+/// A process that may serve a directory of its user, but could not be proven to.
 #[derive(Clone, Debug)]
-pub struct Unproven {
-    /// Its user; `None` if unknown.
+pub struct UnprovenProcess {
     pub uid: Option<u32>,
     pub detail: String,
 }
 
 impl ServerProcess {
     pub fn is_postgres(&self) -> bool {
-        match server_program(self.name.as_bytes()) {
-            Some((_, Area::Pg)) => true,
-            Some((_, Area::Mysql)) | None => false,
+        match find_server_program(self.name.as_bytes()) {
+            Some((_, ServerArea::Pg)) => true,
+            Some((_, ServerArea::Mysql)) | None => false,
         }
     }
 
     pub fn is_mysql(&self) -> bool {
-        match server_program(self.name.as_bytes()) {
-            Some((_, Area::Mysql)) => true,
-            Some((_, Area::Pg)) | None => false,
+        match find_server_program(self.name.as_bytes()) {
+            Some((_, ServerArea::Mysql)) => true,
+            Some((_, ServerArea::Pg)) | None => false,
         }
     }
 }
@@ -69,14 +67,14 @@ pub fn own_uid(host: &dyn Host) -> Option<u32> {
         .find_map(|line| line.strip_prefix("euid=")?.parse().ok())
 }
 
-/// Server processes without workers, those of the target's owner first; an error if processes
-/// cannot be listed.
-pub fn server_processes(host: &dyn Host, request: &Request) -> Result<Listing, HostError> {
+/// Server processes without workers, those of the target's owner first. Errs if processes cannot be
+/// listed.
+pub fn server_processes(host: &dyn Host, request: &Request) -> Result<ServerListing, HostError> {
     let answer = host.ask(&Question::Servers)?;
     let text = String::from_utf8_lossy(&answer);
-    let bound = host.bounds().servers;
+    let bound = host.collection_limits().servers;
     let mut listed = text.lines().filter_map(parse_process);
-    // More than the bound, so that the order below can choose.
+    // Reads more rows than the bound, so that the order below can choose among them.
     let rows: Vec<ServerProcess> = listed.by_ref().take(16 * bound).collect();
     let mut left_out: BTreeMap<Option<u32>, u64> = BTreeMap::new();
     let mut leave_out = |row: ServerProcess| *left_out.entry(row.uid).or_default() += 1;
@@ -90,8 +88,8 @@ pub fn server_processes(host: &dyn Host, request: &Request) -> Result<Listing, H
         .into_iter()
         .filter(|row| !pids.contains(&row.parent))
         .collect();
-    // The total is bounded, so the order matters: the target's owner first, then system users, then
-    // users with few servers, so that no user can crowd out another.
+    // The number of processes is bounded, so the order matters: the target's owner, then system
+    // users, then users with few servers. No user can crowd out another.
     let first = request
         .target
         .as_deref()
@@ -109,19 +107,20 @@ pub fn server_processes(host: &dyn Host, request: &Request) -> Result<Listing, H
             crowds.get(&row.uid).copied(),
         )
     });
-    let mut others: Vec<(Option<u32>, u64)> = text.lines().filter_map(parse_skipped).collect();
+    let mut others: Vec<(Option<u32>, u64)> =
+        text.lines().filter_map(parse_skipped_count).collect();
     rows.split_off(bound.min(rows.len()))
         .into_iter()
         .for_each(leave_out);
     others.extend(left_out);
-    Ok(Listing {
+    Ok(ServerListing {
         rows,
         skipped: others,
     })
 }
 
-/// Whether `hidepid` (the kernel's filesystems/proc.rst) hides other users' processes from us. Root
-/// sees all.
+/// Whether `hidepid` hides other users' processes from us (filesystems/proc.rst of the kernel).
+/// Root sees all processes.
 fn is_hidepid_in_force(host: &dyn Host) -> bool {
     const HIDING: [&[u8]; 4] = [
         b"hidepid=2",
@@ -146,18 +145,18 @@ fn parse_process(line: &str) -> Option<ServerProcess> {
     Some(ServerProcess {
         pid: words.next()?.parse().ok()?,
         parent: words.next()?.parse().ok()?,
-        uid: user(words.next()?).ok()?,
+        uid: parse_uid(words.next()?).ok()?,
         name: words.next()?.to_owned(),
     })
 }
 
-fn parse_skipped(line: &str) -> Option<(Option<u32>, u64)> {
+fn parse_skipped_count(line: &str) -> Option<(Option<u32>, u64)> {
     let (uid, count) = line.strip_prefix("more ")?.split_once(' ')?;
-    Some((user(uid).ok()?, count.parse().ok()?))
+    Some((parse_uid(uid).ok()?, count.parse().ok()?))
 }
 
-/// A uid, or `-` for none.
-fn user(word: &str) -> Result<Option<u32>, ParseIntError> {
+/// `-` means that the ids of the process differ, or that its user has no id in our namespace.
+fn parse_uid(word: &str) -> Result<Option<u32>, ParseIntError> {
     if word == "-" {
         Ok(None)
     } else {
@@ -165,20 +164,21 @@ fn user(word: &str) -> Result<Option<u32>, ParseIntError> {
     }
 }
 
-/// The result of proving that a process serves a directory.
-pub enum Proof {
-    /// Its user owns the directory, and a file that only the server writes or opens there
-    /// identifies it.
+/// The result of the attempt to prove that a process serves a directory.
+pub enum ServingProof {
+    /// The process's user owns the directory, and a file there that only the server writes or opens
+    /// identifies the process.
     Serves,
-    /// Disproven, with the reason.
+    /// The claim is disproven; the note gives the reason.
     Contradicted(Note),
-    /// The proof cannot be read.
-    Unreadable(Unproven),
-    /// No process belongs to the lead.
+    /// The evidence could not be read.
+    Unreadable(UnprovenProcess),
+    /// No running server was found for the directory, so there is no process to check.
     NoServer,
 }
 
-/// The uid to read a server's files as; the error says why there is none.
+/// The uid whose rights are used to read a server's files; an error gives the reason why there is
+/// none.
 pub fn reader_uid(row: &ServerProcess) -> Result<u32, ServerNote> {
     let pid = row.pid;
     match row.uid {
@@ -191,8 +191,8 @@ pub fn reader_uid(row: &ServerProcess) -> Result<u32, ServerNote> {
     }
 }
 
-/// Whether a process is stopped (proc_pid_stat(5), state); it would answer only after it continues.
-pub fn is_stopped(host: &dyn Host, pid: u32) -> bool {
+/// Whether a process is stopped by a signal (state in proc_pid_stat(5)) and so answers nothing.
+pub fn is_process_stopped(host: &dyn Host, pid: u32) -> bool {
     let stat = host
         .read(Path::new(&format!("/proc/{pid}/stat")))
         .unwrap_or_default();
@@ -205,7 +205,7 @@ pub fn is_stopped(host: &dyn Host, pid: u32) -> bool {
         .is_some_and(|state| matches!(state, b'T' | b't'))
 }
 
-/// The process id in its own PID namespace (`NSpid` of proc_pid_status(5)).
+/// The process id in the process's own PID namespace (`NSpid` of proc_pid_status(5)).
 pub fn namespace_pid(host: &dyn Host, pid: u32) -> Option<u32> {
     let status = host.read(Path::new(&format!("/proc/{pid}/status"))).ok()?;
     let text = String::from_utf8_lossy(&status);
@@ -217,18 +217,17 @@ pub fn namespace_pid(host: &dyn Host, pid: u32) -> Option<u32> {
         .ok()
 }
 
-/// The value of an environment variable; an empty one counts as unset.
 pub fn environment_variable(environment: &[u8], name: &str) -> Option<Vec<u8>> {
     let text = String::from_utf8_lossy(environment);
     let value = text
         .lines()
         .filter_map(|line| line.strip_prefix(name)?.strip_prefix('='))
         .next_back()?;
-    (!value.is_empty()).then(|| original_bytes(value))
+    (!value.is_empty()).then(|| decode_display_safe(value))
 }
 
-/// libeatmydata in LD_PRELOAD or /etc/ld.so.preload (ld.so(8)), or `none`.
-pub fn preloaded_library(
+/// The name of libeatmydata if LD_PRELOAD or /etc/ld.so.preload lists it (ld.so(8)), else `none`.
+pub fn preloaded_eatmydata(
     host: &dyn Host,
     pid: u32,
     environment: &Result<Vec<u8>, HostError>,
@@ -253,7 +252,7 @@ pub fn preloaded_library(
     }
 }
 
-/// The first library in the list that turns fsync into a no-op.
+/// The first libeatmydata in the list, which turns fsync into a no-op.
 fn eatmydata_library(libraries: &[u8]) -> Option<String> {
     let mut libraries = libraries.split(|b| *b == b':' || b.is_ascii_whitespace());
     libraries
@@ -261,16 +260,16 @@ fn eatmydata_library(libraries: &[u8]) -> Option<String> {
         .map(display_safe)
 }
 
-/// For a directory without a proven server.
-pub fn preload_without_server(running: Option<&bool>) -> Reading<String> {
+/// The reading of the preloaded library for a directory without a proven server.
+pub fn preload_reading_without_server(running: Option<&bool>) -> Reading<String> {
     match running {
         Some(false) => Reading::unknown(
             UnknownReason::Absent,
-            "no server runs on it; its future LD_PRELOAD is unknown",
+            "no server is running here; the LD_PRELOAD of a future server is unknown",
         ),
         _ => Reading::unknown(
             UnknownReason::NotCollected,
-            "no process is proven to serve it, so none was checked",
+            "no process is proven to serve this directory, so none was checked",
         ),
     }
 }
@@ -391,7 +390,11 @@ mod tests {
             .file("/proc/7/stat", "7 (a) T (b) T 1 7\n")
             .file("/proc/8/stat", "8 (a) T) S 1 8\n")
             .file("/proc/7/status", "Name:\tx\nNSpid:\t7\t1\n");
-        assert!(is_stopped(&fake, 7) && !is_stopped(&fake, 8) && !is_stopped(&fake, 9));
+        assert!(
+            is_process_stopped(&fake, 7)
+                && !is_process_stopped(&fake, 8)
+                && !is_process_stopped(&fake, 9)
+        );
         assert_eq!(
             (namespace_pid(&fake, 7), namespace_pid(&fake, 8)),
             (Some(1), None)

@@ -1,9 +1,9 @@
-//! When a server started, and whether a file is unchanged since.
+//! The start time of a server, and whether a file has changed since.
 //!
-//! A file is certainly in force only if neither it nor the directory that could add files changed
-//! since the start. The kernel stamps files from a coarse clock, so a change can be one tick later
-//! than its time. Old captures hold whole seconds; a change in the second of the start counts as
-//! later.
+//! A file is certainly in force only if neither the file nor the directory that could add files has
+//! changed since the start. The kernel stamps files from a coarse clock, so a change can be one
+//! tick later than its time stamp. Old captures hold whole seconds; a change in the second of the
+//! start then counts as later.
 
 use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
@@ -19,8 +19,8 @@ const MAX_CLOCK_LAG_NS: u128 = 10_000_000;
 /// path_resolution(7)).
 const MAX_LINKS: usize = 40;
 
-/// Why a file or directory may differ from what the server read at `started`; `None` if it is
-/// unchanged.
+/// The reason why a file or directory may differ from what the server read at `started`; `None` if
+/// it has not changed.
 pub fn change_since_start(host: &dyn Host, started: Option<Moment>, path: &Path) -> Option<String> {
     let Some(links) = links_on_path(host, path) else {
         return Some(format!(
@@ -28,7 +28,7 @@ pub fn change_since_start(host: &dyn Host, started: Option<Moment>, path: &Path)
             display_safe(path_bytes(path))
         ));
     };
-    // A link may be newer than its target; then the directory of the link has changed.
+    // A link may be newer than its target; the directory that holds the link has then changed.
     let holders = links.iter().filter_map(|link| link.parent());
     std::iter::once(path)
         .chain(holders)
@@ -36,7 +36,7 @@ pub fn change_since_start(host: &dyn Host, started: Option<Moment>, path: &Path)
 }
 
 /// All symbolic links on the path to a file, each once; `None` if there are more than the kernel
-/// follows, which may be a loop.
+/// follows, for example in a loop.
 fn links_on_path(host: &dyn Host, path: &Path) -> Option<BTreeSet<PathBuf>> {
     let mut links = BTreeSet::new();
     let mut ways = vec![path.to_owned()];
@@ -45,7 +45,7 @@ fn links_on_path(host: &dyn Host, path: &Path) -> Option<BTreeSet<PathBuf>> {
             let Some(holder) = above.parent() else {
                 continue;
             };
-            let Ok(target) = host.link(above) else {
+            let Ok(target) = host.link_target(above) else {
                 continue;
             };
             if links.insert(above.to_owned()) {
@@ -67,7 +67,7 @@ fn change_after_start(host: &dyn Host, started: Option<Moment>, path: &Path) -> 
         ));
     };
     match host.stat(path).map(|stat| stat.ctime) {
-        Ok(Some(changed)) if is_before(changed, started) => None,
+        Ok(Some(changed)) if is_certainly_before(changed, started) => None,
         Ok(Some(_)) => Some(format!("{shown} changed after the server started")),
         Err(miss) if miss.kind == HostErrorKind::Absent => {
             Some(format!("{shown} was removed after the server started"))
@@ -76,23 +76,22 @@ fn change_after_start(host: &dyn Host, started: Option<Moment>, path: &Path) -> 
     }
 }
 
-/// Whether the change certainly happened before `started`. If one of the two is known only to the
-/// second, the seconds must differ, because a server reads its start second from the clock that
-/// stamps files.
-fn is_before(changed: Moment, started: Moment) -> bool {
-    if changed.is_exact() && started.is_exact() {
+/// Whether the change certainly happened before `started`. If one of the times is known only to the
+/// second, the seconds must differ.
+fn is_certainly_before(changed: Moment, started: Moment) -> bool {
+    if changed.has_nanos() && started.has_nanos() {
         changed.earliest_nanos() + MAX_CLOCK_LAG_NS < started.earliest_nanos()
     } else {
         changed.second() < started.second()
     }
 }
 
-/// An old capture holds only the second.
+/// The start time of a process, only to the second in an old capture.
 pub fn process_start(host: &dyn Host, pid: u32) -> Option<Moment> {
     match host.process_start(pid) {
         Err(miss) if miss.kind == HostErrorKind::NotCollected => {
             let ticks = start_ticks(&host.read(Path::new(&format!("/proc/{pid}/stat"))).ok()?)?;
-            Some(Moment::in_second(
+            Some(Moment::from_second(
                 boot_time(host)?.checked_add(ticks / TICKS_PER_SECOND)?,
             ))
         }
@@ -100,18 +99,18 @@ pub fn process_start(host: &dyn Host, pid: u32) -> Option<Moment> {
     }
 }
 
-/// Start time of a server from the second that it recorded and the start of its process. If the two
-/// disagree the clock was set in between, and the recorded second wins.
+/// The start time of a server. The start of its process refines the recorded second if both agree;
+/// if not, the clock was set in between and the recorded second counts.
 pub fn server_start(second: u64, process: Option<Moment>) -> Moment {
     process
         .filter(|process| process.second() == second)
-        .unwrap_or_else(|| Moment::in_second(second))
+        .unwrap_or_else(|| Moment::from_second(second))
 }
 
-/// USER_HZ, the kernel's unit of times in /proc; 100 on all common machines (proc_pid_stat(5)).
+/// USER_HZ, the ticks per second of times in /proc; 100 on all common machines (proc_pid_stat(5)).
 const TICKS_PER_SECOND: u64 = 100;
 
-/// `btime` of /proc/stat, in seconds since 1970.
+/// The boot time in seconds since 1970 (`btime` of /proc/stat).
 fn boot_time(host: &dyn Host) -> Option<u64> {
     let stat = host.read(Path::new("/proc/stat")).ok()?;
     let text = String::from_utf8_lossy(&stat);
@@ -122,8 +121,8 @@ fn boot_time(host: &dyn Host) -> Option<u64> {
         .ok()
 }
 
-/// The 22nd field of proc_pid_stat(5), in ticks since boot. The name before it may contain
-/// anything, even parentheses.
+/// The start time of a process in ticks since boot: field 22 of proc_pid_stat(5). The process name
+/// in field 2 may contain anything, even parentheses.
 fn start_ticks(stat: &[u8]) -> Option<u64> {
     let behind = stat.iter().rposition(|b| *b == b')')? + 1;
     let text = str::from_utf8(stat.get(behind..)?).ok()?;
@@ -140,7 +139,8 @@ mod tests {
 
     const SECOND: u64 = 1_000_000_000;
 
-    /// Within the second of the start a change must precede it by more than the clock's lag.
+    /// A change in the second of the start counts as earlier only if it precedes the start by more
+    /// than the clock's lag.
     #[test]
     fn a_change_in_the_second_of_the_start_is_before_it_or_not() {
         let started = Moment::from_nanos(1_000 * SECOND + 500_000_000);
@@ -152,23 +152,29 @@ mod tests {
             (500_000_001, false),
         ] {
             assert_eq!(
-                is_before(Moment::from_nanos(1_000 * SECOND + nanos), started),
+                is_certainly_before(Moment::from_nanos(1_000 * SECOND + nanos), started),
                 before,
                 "{nanos}"
             );
         }
-        let whole = Moment::in_second;
+        let whole = Moment::from_second;
         assert!(
-            !is_before(whole(1_000), started),
+            !is_certainly_before(whole(1_000), started),
             "somewhere in that second"
         );
-        assert!(is_before(whole(999), started));
-        assert!(!is_before(Moment::from_nanos(1_000 * SECOND), whole(1_000)));
+        assert!(is_certainly_before(whole(999), started));
+        assert!(!is_certainly_before(
+            Moment::from_nanos(1_000 * SECOND),
+            whole(1_000)
+        ));
         assert!(
-            is_before(Moment::from_nanos(1_000 * SECOND - 1), whole(1_000)),
+            is_certainly_before(Moment::from_nanos(1_000 * SECOND - 1), whole(1_000)),
             "both by the clock of files"
         );
-        assert!(is_before(whole(999), whole(1_000)) && !is_before(whole(1_000), whole(1_000)));
+        assert!(
+            is_certainly_before(whole(999), whole(1_000))
+                && !is_certainly_before(whole(1_000), whole(1_000))
+        );
     }
 
     #[test]
@@ -181,19 +187,17 @@ mod tests {
         for set in [1_001 * SECOND, 999 * SECOND + 999_999_999, 4_600 * SECOND] {
             assert_eq!(
                 server_start(1_000, process(set)),
-                Moment::in_second(1_000),
+                Moment::from_second(1_000),
                 "{set}"
             );
         }
-        assert_eq!(server_start(1_000, None), Moment::in_second(1_000));
+        assert_eq!(server_start(1_000, None), Moment::from_second(1_000));
     }
 
-    /// A file with the first change time, reached through a link in a directory with the second,
-    /// and through a further link.
     #[test]
     fn a_link_anywhere_on_the_way_could_have_led_elsewhere() {
         let stat = |second| {
-            let changed = Some(Moment::in_second(second));
+            let changed = Some(Moment::from_second(second));
             let (mode, uid, gid, major, minor) = (0o100_600, 26, 26, 8, 1);
             let (node_major, node_minor, inode, size) = (0, 0, 5, 0);
             Stat {
@@ -218,14 +222,14 @@ mod tests {
                 .answer(Question::Stat(path.into()), stat(900))
                 .answer(Question::Stat("/srv/pg".into()), stat(holder_of_link))
                 .answer(Question::Stat("/srv/kept".into()), stat(holder_beneath));
-            change_since_start(&fake, Some(Moment::in_second(1_000)), path)
+            change_since_start(&fake, Some(Moment::from_second(1_000)), path)
         };
         assert_eq!(at(900, 900), None);
         assert!(at(1_001, 900).is_some_and(|says| says.contains("/srv/pg changed")));
         assert!(at(900, 1_001).is_some_and(|says| says.contains("kept changed")));
     }
 
-    /// Nested links are counted once each; a loop has no end.
+    /// Links within links are counted once each; a loop of links is uncertain.
     #[test]
     fn every_link_of_a_nest_counts_and_a_circle_is_uncertain() {
         let nest = (1..=8).map(|depth| format!("/n{}", "/l".repeat(depth)));
@@ -241,7 +245,7 @@ mod tests {
         let circle = (0..60).map(|depth| format!("/c{}", "/l".repeat(depth + 1)));
         let circle = circle.fold(FakeHost::default(), |fake, link| fake.symlink(link, "l/l"));
         assert_eq!(links_on_path(&circle, Path::new("/c/l")), None);
-        let says = change_since_start(&circle, Some(Moment::in_second(1_000)), Path::new("/c/l"));
+        let says = change_since_start(&circle, Some(Moment::from_second(1_000)), Path::new("/c/l"));
         assert!(
             says.is_some_and(|says| says.contains("more symbolic links than the kernel follows"))
         );
@@ -261,7 +265,7 @@ mod tests {
         };
         assert_eq!(
             process_start(&old(HostErrorKind::NotCollected), 10),
-            Some(Moment::in_second(1_100))
+            Some(Moment::from_second(1_100))
         );
         assert_eq!(process_start(&old(HostErrorKind::Failed), 10), None);
         let told = old(HostErrorKind::NotCollected).answer(started.clone(), "1100500000000\n");

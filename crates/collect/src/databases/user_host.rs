@@ -1,8 +1,8 @@
-//! The host as another user sees it: questions about files are asked as the owner of a server's
-//! files, all others as the invoking user.
+//! The host as another user sees it: queries about files run with the rights of the files' owner,
+//! all others with those of the invoking user.
 //!
 //! The user is fixed before anything is read: the user of a process, or the owner of a directory.
-//! For paths owned by root it is `nobody`, so that a link there reveals only what everybody can
+//! For root's files the user is `nobody`, so that a symbolic link reveals only what everybody can
 //! see.
 
 use std::path::Path;
@@ -18,15 +18,15 @@ pub struct UserHost<'a> {
 impl<'a> UserHost<'a> {
     pub fn new(host: &'a dyn Host, uid: u32) -> Self {
         if uid != NOBODY {
-            // A server exists, so its settings table will be needed: it is parsed while the child
-            // starts.
+            // A server exists, so its settings table is needed. Parsing the table overlaps with the
+            // start of the child process.
             servers::preload_table();
         }
         Self { host, uid }
     }
 
-    /// The view of the owner of `path`, links resolved; `nobody` if root owns it or it does not
-    /// exist.
+    /// The host with the rights of the owner of `path`, with links resolved. The rights are those
+    /// of `nobody` if the path belongs to root or does not exist.
     pub fn for_owner(host: &'a dyn Host, path: &Path) -> Self {
         let owner = host
             .stat(path)
@@ -36,8 +36,8 @@ impl<'a> UserHost<'a> {
     }
 }
 
-/// Whether the question reads files, as opposed to kernel state.
-fn is_about_files(question: &Question) -> bool {
+/// Whether the query reads files, as opposed to kernel state.
+fn is_asked_as_user(question: &Question) -> bool {
     match question {
         Question::PgSettings(_)
         | Question::MysqlSettings(_)
@@ -72,7 +72,7 @@ fn is_about_files(question: &Question) -> bool {
 
 impl Host for UserHost<'_> {
     fn ask(&self, question: &Question) -> Result<Vec<u8>, HostError> {
-        if is_about_files(question) {
+        if is_asked_as_user(question) {
             self.host
                 .ask(&Question::AsUser(self.uid, Box::new(question.clone())))
         } else {
@@ -91,7 +91,7 @@ mod tests {
     use crate::host::Stat;
     use crate::testing::FakeHost;
 
-    fn asked(ask: impl Fn(&UserHost<'_>)) -> Vec<Question> {
+    fn recorded_queries(ask: impl Fn(&UserHost<'_>)) -> Vec<Question> {
         let stat = Stat {
             mode: 0o040_755,
             uid: 26,
@@ -116,7 +116,7 @@ mod tests {
 
     #[test]
     fn files_are_asked_for_as_their_owner_and_the_kernel_as_who_we_are() {
-        let ask = |question: Question| asked(|host| drop(host.ask(&question))).remove(0);
+        let ask = |question: Question| recorded_queries(|host| drop(host.ask(&question))).remove(0);
         let on_behalf = |question: Question| {
             assert_eq!(
                 ask(question.clone()),

@@ -1,8 +1,8 @@
 //! Whether each file system issues flushes, from its current mount options.
 //!
-//! Options in fstab are left to `validity`. Barrier options belong to the superblock, so all its
-//! mounts have one answer. On ext4 a missing `nobarrier` in mountinfo does not mean *on*. XFS may
-//! print `nobarrier` long after it lost its effect.
+//! Barrier options belong to the superblock, so all its mounts have one answer. On ext4 a missing
+//! `nobarrier` in mountinfo does not mean *on*. XFS may print `nobarrier` long after the option
+//! lost its effect.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -20,7 +20,7 @@ pub const COLLECTOR: Collector = Collector {
     run,
 };
 
-/// Block file systems that flush unless one of [`BARRIER_OFF_OPTIONS`] is set.
+/// Block file systems that send flushes unless one of [`BARRIER_OFF_OPTIONS`] is set.
 const FLUSHING: &[&str] = &[
     "btrfs", "f2fs", "nilfs2", "gfs2", "hfsplus", "bcachefs", "ocfs2",
 ];
@@ -40,10 +40,10 @@ fn run(_: &dyn Host, _: &Request, facts: &mut FactSet) {
             (
                 facts.value(mount, &mount::DEVNO),
                 mount.clone(),
-                barrier(mount, facts),
+                mount_barrier(mount, facts),
             )
         });
-    // All mounts of a superblock print the same options, unless it changed while being read.
+    // All mounts of a superblock print the same options, unless these changed during the read.
     let mut answers: BTreeMap<String, BTreeSet<Barrier>> = BTreeMap::new();
     for (superblock, _, reading) in &found {
         if let (Some(superblock), Some(word)) = (superblock, reading.value()) {
@@ -62,12 +62,12 @@ fn run(_: &dyn Host, _: &Request, facts: &mut FactSet) {
     }
 }
 
-/// Whether the file system itself sends flushes or passes them on.
+/// Whether file systems of this class send flushes, or pass on those that they receive.
 fn issues_flushes(class: MountClass) -> bool {
     matches!(class, MountClass::Block | MountClass::Overlay)
 }
 
-fn barrier(subject: &Subject, facts: &FactSet) -> Reading<Barrier> {
+fn mount_barrier(subject: &Subject, facts: &FactSet) -> Reading<Barrier> {
     let fstype = facts.value(subject, &mount::FSTYPE).unwrap_or_default();
     let printed = facts.get(subject, &mount::SUPER_OPTIONS);
     let is_off = |options: &[String]| {
@@ -84,7 +84,7 @@ fn barrier(subject: &Subject, facts: &FactSet) -> Reading<Barrier> {
             {
                 Reading::known(barrier_state(is_off(&value)), source)
             }
-            _ => match ext3_default_barrier(&fstype, &printed, facts) {
+            _ => match old_ext3_barrier_off(&fstype, &printed, facts) {
                 Some(off) => off,
                 None => ext_barrier_in_mountinfo(printed),
             },
@@ -96,7 +96,7 @@ fn barrier(subject: &Subject, facts: &FactSet) -> Reading<Barrier> {
                     (true, Ternary::False) => Ok(Barrier::NoEffect),
                     (true, Ternary::True) => Ok(Barrier::Off),
                     (true, Ternary::Unknown) => {
-                        Err("nobarrier, and the kernel version is unknown".to_owned())
+                        Err("nobarrier is set, but the kernel version is unknown".to_owned())
                     }
                 },
             )
@@ -115,7 +115,7 @@ fn barrier(subject: &Subject, facts: &FactSet) -> Reading<Barrier> {
         }
         other => Reading::unknown(
             UnknownReason::Ambiguous,
-            format!("walwise does not know the flush behaviour of {other}"),
+            format!("walwise has no data on whether {other} sends flushes"),
         ),
     }
 }
@@ -124,8 +124,9 @@ fn barrier_state(is_off: bool) -> Barrier {
     if is_off { Barrier::Off } else { Barrier::On }
 }
 
-/// ext4 from mountinfo alone, which prints only deviations from the superblock's defaults: `tune2fs
-/// -o nobarrier` is invisible there, so silence proves nothing.
+/// The barrier of an ext4 file system, from mountinfo alone. mountinfo prints only deviations from
+/// the superblock's defaults, so a missing option proves nothing: `tune2fs -o nobarrier` is
+/// invisible there.
 fn ext_barrier_in_mountinfo(printed: Reading<Vec<String>>) -> Reading<Barrier> {
     let (value, source) = match printed {
         Reading::Known { value, source } => (value, source),
@@ -147,14 +148,15 @@ fn ext_barrier_in_mountinfo(printed: Reading<Vec<String>>) -> Reading<Barrier> {
         (_, true) => Reading::known(Barrier::On, source),
         _ => Reading::unknown(
             UnknownReason::Ambiguous,
-            format!("{source} does not show it, and the superblock can turn barriers off"),
+            format!("{source} shows no barrier option, but the superblock can turn barriers off"),
         ),
     }
 }
 
-/// The ext3 driver before 3.1 had barriers off by default (commit 00eacd66cd8a) and printed the
-/// option when on. Distribution kernels may differ, so they stay unknown.
-fn ext3_default_barrier(
+/// The barrier of a mount with the ext3 driver. Before Linux 3.1 barriers were off by default
+/// (commit 00eacd66cd8a), and the option was printed when on. Distribution kernels may differ and
+/// stay unknown.
+fn old_ext3_barrier_off(
     fstype: &str,
     printed: &Reading<Vec<String>>,
     facts: &FactSet,
@@ -169,7 +171,8 @@ fn ext3_default_barrier(
     quiet.then(|| Reading::known(Barrier::Off, source.clone()))
 }
 
-/// Before 4.10, and on RHEL 7 before 3.10.0-1127 (7.8), XFS honours `nobarrier`.
+/// Whether the kernel's XFS honours `nobarrier`: before Linux 4.10, and in RHEL 7 before
+/// 3.10.0-1127 (7.8).
 fn xfs_honours_nobarrier(facts: &FactSet) -> Ternary {
     let host = Subject::host();
     let Some(version) = facts.value(&host, &kernel::VERSION) else {
@@ -180,14 +183,15 @@ fn xfs_honours_nobarrier(facts: &FactSet) -> Ternary {
         .is_some_and(|vendor| vendor == "el7")
     {
         let build = version
-            .tail()
+            .vendor_tail()
             .trim_start_matches('-')
             .split('.')
             .next()
             .and_then(|n| n.parse::<u32>().ok());
         return build.map_or(Ternary::Unknown, |build| Ternary::from(build < 1127));
     }
-    // An older enterprise kernel may have dropped it early, so it is unknown.
+    // An enterprise kernel that looks older may have dropped `nobarrier` early, so the answer is
+    // unknown.
     !is_kernel_at_least(facts, "4.10")
 }
 
@@ -204,7 +208,7 @@ mod tests {
     use super::*;
     use crate::facts::Source;
 
-    fn conclude(
+    fn barrier_text(
         fstype: &str,
         printed: &str,
         ext4: Option<&str>,
@@ -229,7 +233,9 @@ mod tests {
         if let Some(options) = ext4 {
             facts.insert_known(&root, &mount::EXT4_OPTIONS, words(options), Source::Assumed);
         }
-        barrier(&root, &facts).value().map(ToString::to_string)
+        mount_barrier(&root, &facts)
+            .value()
+            .map(ToString::to_string)
     }
 
     #[test]
@@ -370,7 +376,7 @@ mod tests {
             ),
             ("strangefs", "rw", None, "6.1", "mainline", None),
         ] {
-            let found = conclude(fstype, printed, ext4, release, vendor);
+            let found = barrier_text(fstype, printed, ext4, release, vendor);
             assert_eq!(found.as_deref(), expect, "{fstype} {printed} on {release}");
         }
     }
@@ -386,8 +392,8 @@ mod tests {
                 Version::parse("6.1").unwrap(),
                 Source::Assumed,
             );
-            // Options of a superblock's second mount have no effect; mountinfo prints the first
-            // one's.
+            // Options of a superblock's second mount have no effect: mountinfo prints those of the
+            // first mount.
             for (point, options, devno) in [("/a", "rw,nobarrier", "0:40"), ("/b", second, devno)] {
                 let mount = Subject::mount(point);
                 facts.insert_known(&mount, &mount::CLASS, MountClass::Block, Source::Assumed);

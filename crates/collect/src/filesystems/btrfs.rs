@@ -1,19 +1,19 @@
 //! btrfs: all member devices, the profiles of its block groups, and whether data is overwritten in
-//! place.
+//! place, from /sys/fs/btrfs/UUID (ch-sysfs of btrfs-progs).
 //!
-//! All of it is in /sys/fs/btrfs/UUID (ch-sysfs of btrfs-progs). A mount names one device but may
-//! span many, and a commit is only as durable as the worst of them.
+//! A mount names one device but may span many, and a commit is only as durable as the worst of
+//! them.
 
 use std::collections::BTreeMap;
 use std::ffi::OsString;
 use std::path::{Path, PathBuf};
 
-use super::members::unknown_members_note;
+use super::unknown_members::unknown_members_note;
 use crate::collector::{Collector, Request};
+use crate::error_readings::error_reading;
 use crate::facts::catalog::mount;
 use crate::facts::{FactSet, Reading, Scope, Source, Subject, UnknownReason};
 use crate::host::{Host, path_bytes};
-use crate::refusal::error_reading;
 use crate::storage::block::node;
 use crate::text::display_safe;
 
@@ -21,7 +21,7 @@ pub const COLLECTOR: Collector = Collector { id: "btrfs", run };
 
 const SYSFS_DIRECTORY: &str = "/sys/fs/btrfs";
 
-/// As btrfs names their directories.
+/// Profiles of block groups, spelled as their directories in sysfs.
 const PROFILES: &[&str] = &[
     "single", "dup", "raid0", "raid1", "raid1c3", "raid1c4", "raid10", "raid5", "raid6",
 ];
@@ -31,7 +31,7 @@ fn run(host: &dyn Host, _: &Request, facts: &mut FactSet) {
     if mounts.is_empty() {
         return;
     }
-    let members = members(host, facts);
+    let members = list_file_systems(host, facts);
     let mut home_of: BTreeMap<&Subject, usize> = BTreeMap::new();
     for (index, (_, devices)) in members.iter().enumerate() {
         home_of.extend(devices.iter().map(|device| (device, index)));
@@ -44,21 +44,17 @@ fn run(host: &dyn Host, _: &Request, facts: &mut FactSet) {
             &mount::BTRFS_NODATACOW,
             options.map(|options| is_nodatacow(&options)),
         );
-        let device = facts.resolve(subject, Scope::Device);
+        let device = facts.subject_in_scope(subject, Scope::Device);
         let Some((home, devices)) = device
             .and_then(|device| home_of.get(&device))
             .and_then(|index| members.get(*index))
         else {
-            facts.insert(subject, &mount::BTRFS_DEVICES, no_sysfs_directory());
-            facts.insert(subject, &mount::BTRFS_DEVICE_COUNT, no_sysfs_directory());
-            facts.insert(subject, &mount::BTRFS_DATA_PROFILES, no_sysfs_directory());
-            facts.insert(
-                subject,
-                &mount::BTRFS_METADATA_PROFILES,
-                no_sysfs_directory(),
-            );
-            facts.insert(subject, &mount::BTRFS_ERRORS, no_sysfs_directory());
-            facts.insert(subject, &mount::BTRFS_MISSING, no_sysfs_directory());
+            facts.insert(subject, &mount::BTRFS_DEVICES, no_sysfs_reading());
+            facts.insert(subject, &mount::BTRFS_DEVICE_COUNT, no_sysfs_reading());
+            facts.insert(subject, &mount::BTRFS_DATA_PROFILES, no_sysfs_reading());
+            facts.insert(subject, &mount::BTRFS_METADATA_PROFILES, no_sysfs_reading());
+            facts.insert(subject, &mount::BTRFS_ERRORS, no_sysfs_reading());
+            facts.insert(subject, &mount::BTRFS_MISSING, no_sysfs_reading());
             continue;
         };
         let names = devices
@@ -96,7 +92,7 @@ fn run(host: &dyn Host, _: &Request, facts: &mut FactSet) {
     }
 }
 
-/// Shared by all mounts of a file system.
+/// The facts that all mounts of a file system share.
 #[derive(Clone)]
 struct BtrfsProperties {
     data: Reading<Vec<String>>,
@@ -109,12 +105,12 @@ impl BtrfsProperties {
     fn read(host: &dyn Host, home: &Path) -> Self {
         let [errors, missing] = [
             ("error_stats", sum_error_counts as CountParser),
-            ("missing", parse_missing),
+            ("missing", parse_missing_flag),
         ]
         .map(|(file, count)| sum_over_devices(host, &home.join("devinfo"), file, count));
         Self {
-            data: profiles(host, home, "data"),
-            metadata: profiles(host, home, "metadata"),
+            data: profiles_in_use(host, home, "data"),
+            metadata: profiles_in_use(host, home, "metadata"),
             errors,
             missing,
         }
@@ -123,7 +119,6 @@ impl BtrfsProperties {
 
 type CountParser = fn(&str) -> Result<u64, String>;
 
-/// Sums lines such as `write_errs 0`.
 fn sum_error_counts(text: &str) -> Result<u64, String> {
     let words: Vec<&str> = text.split_whitespace().collect();
     let count = |pair: &[&str]| pair.get(1).and_then(|count| count.parse::<u64>().ok());
@@ -134,7 +129,7 @@ fn sum_error_counts(text: &str) -> Result<u64, String> {
     Ok(counts.into_iter().fold(0, u64::saturating_add))
 }
 
-fn parse_missing(text: &str) -> Result<u64, String> {
+fn parse_missing_flag(text: &str) -> Result<u64, String> {
     match text {
         "0" => Ok(0),
         "1" => Ok(1),
@@ -142,7 +137,7 @@ fn parse_missing(text: &str) -> Result<u64, String> {
     }
 }
 
-/// Sums a file over all devices; one unreadable file makes the sum unknown.
+/// Sums the counts in this file of every device; one unreadable file makes the sum unknown.
 fn sum_over_devices(
     host: &dyn Host,
     devinfo: &Path,
@@ -150,7 +145,7 @@ fn sum_over_devices(
     count: CountParser,
 ) -> Reading<u64> {
     let shown = display_safe(path_bytes(devinfo));
-    let names = match host.list(devinfo) {
+    let names = match host.list_directory(devinfo) {
         Ok(names) => names,
         Err(miss) => return error_reading(&miss, &shown),
     };
@@ -179,10 +174,9 @@ fn sum_over_devices(
     Reading::known(sum, Source::file(shown))
 }
 
-/// The sysfs directory and the member devices of each file system.
-fn members(host: &dyn Host, facts: &mut FactSet) -> Vec<(PathBuf, Vec<Subject>)> {
+fn list_file_systems(host: &dyn Host, facts: &mut FactSet) -> Vec<(PathBuf, Vec<Subject>)> {
     let names = host
-        .list(Path::new(SYSFS_DIRECTORY))
+        .list_directory(Path::new(SYSFS_DIRECTORY))
         .unwrap_or_else(|miss| {
             facts.add_note(unknown_members_note(SYSFS_DIRECTORY, &miss, "btrfs"));
             Vec::new()
@@ -193,22 +187,26 @@ fn members(host: &dyn Host, facts: &mut FactSet) -> Vec<(PathBuf, Vec<Subject>)>
     };
     let member = |name: &OsString| {
         let home = Path::new(SYSFS_DIRECTORY).join(name);
-        let devices = host.list(&home.join("devices")).ok()?;
+        let devices = host.list_directory(&home.join("devices")).ok()?;
         Some((
             home,
-            devices.iter().map(|device| node::subject(device)).collect(),
+            devices
+                .iter()
+                .map(|device| node::device_subject(device))
+                .collect(),
         ))
     };
     names.iter().filter(is_uuid).filter_map(member).collect()
 }
 
-/// The profiles in use for `kind`; small file systems have mixed block groups.
-fn profiles(host: &dyn Host, home: &Path, kind: &str) -> Reading<Vec<String>> {
+/// The profiles in use for `kind` (`data` or `metadata`), or else those of mixed block groups,
+/// which small file systems have.
+fn profiles_in_use(host: &dyn Host, home: &Path, kind: &str) -> Reading<Vec<String>> {
     let mut refusal = None;
     for kind in [kind, "mixed"] {
         let directory = home.join("allocation").join(kind);
         let shown = display_safe(path_bytes(&directory));
-        match host.list(&directory) {
+        match host.list_directory(&directory) {
             Ok(names) => {
                 let is_profile =
                     |name: &OsString| PROFILES.iter().find(|p| name.as_os_str() == **p);
@@ -233,7 +231,7 @@ fn profiles(host: &dyn Host, home: &Path, kind: &str) -> Reading<Vec<String>> {
     })
 }
 
-/// The last option wins, and enabling compression turns copy-on-write back on.
+/// Whether copy-on-write is off. The last option wins, and compression turns copy-on-write back on.
 fn is_nodatacow(options: &[String]) -> bool {
     options
         .iter()
@@ -246,8 +244,7 @@ fn is_nodatacow(options: &[String]) -> bool {
         })
 }
 
-/// For a file system without a directory in sysfs.
-fn no_sysfs_directory<T>() -> Reading<T> {
+fn no_sysfs_reading<T>() -> Reading<T> {
     Reading::unknown(
         UnknownReason::Absent,
         format!("no file system in {SYSFS_DIRECTORY} has its device"),
@@ -400,7 +397,6 @@ mod tests {
             }
         }
 
-        /// Any answer about a member gives a count or unknown, never zero by mistake.
         #[test]
         fn what_a_member_says_is_counted_or_unknown(bytes: Vec<u8>) {
             let host = FakeHost::default()

@@ -1,9 +1,9 @@
 //! ext2, ext3 and ext4 as the ext4 driver runs them: all options in force, the journal, counted
 //! errors, features, clusters.
 //!
-//! Options and journal are public (/proc/fs/ext4, /sys/fs/ext4); the superblock with features and
-//! clusters is root's. Barriers are derived in [`super::barrier`]. `fc_info` exists with and
-//! without fast commits, so only a count above zero proves the feature.
+//! Options and journal are readable for everyone (/proc/fs/ext4, /sys/fs/ext4); the superblock with
+//! features and clusters only for root. `fc_info` exists with and without fast commits, so only a
+//! count above zero proves the feature.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::ffi::OsString;
@@ -13,22 +13,22 @@ use std::path::{Path, PathBuf};
 use super::superblocks;
 use crate::attribute;
 use crate::collector::{Collector, Request};
+use crate::error_readings::error_reading;
 use crate::facts::catalog::mount::{self, JournalMode};
 use crate::facts::{
     Choice, FactSet, FactValue, Key, Reading, Scope, Source, Subject, UnknownReason,
 };
-use crate::host::{Host, HostErrorKind, Superblock, path_bytes};
+use crate::host::{Host, HostErrorKind, SuperblockKind, path_bytes};
 use crate::parallel;
-use crate::refusal::error_reading;
-use crate::text::{display_safe, original_bytes};
+use crate::text::{decode_display_safe, display_safe};
 
 mod journal {
-    //! The owner of a journal device, by the name of the journal's thread, if the list of journals
-    //! is ambiguous.
+    //! The external journal of a file system, by the name of the journal's thread. The name is
+    //! needed if the list of journals is ambiguous.
     //!
     //! The thread is named after the journal (fs/jbd2/journal.c): `jbd2/sdb1-8` for inode 8 of the
     //! file system itself, `jbd2/sdc1` for another device. Kernels before 5.17 truncate the name to
-    //! 15 bytes; a truncated name proves something only if just the internal journal fits.
+    //! 15 bytes; a truncated name proves something only if no external journal could have it.
 
     use std::path::Path;
 
@@ -36,10 +36,11 @@ mod journal {
     use crate::facts::{FactSet, Reading, Subject, UnknownReason};
     use crate::host::Host;
 
-    /// The length of /proc/PID/comm in older kernels, in bytes.
+    /// The maximal length of /proc/PID/comm in kernels before 5.17, in bytes.
     const LONGEST: usize = 15;
 
-    /// *Absent* for an internal journal. `task` is the file system's `journal_task`.
+    /// The external journal device; *absent* for an internal journal. `task` is the process id in
+    /// the file system's `journal_task`.
     pub fn journal_device(
         host: &dyn Host,
         own: &Subject,
@@ -47,7 +48,7 @@ mod journal {
         facts: &FactSet,
     ) -> Reading<String> {
         let thread = task.and_then(|text| match text.parse::<u32>() {
-            Ok(0) => Err("its thread is not visible".to_owned()),
+            Ok(0) => Err("the journal's thread is not visible".to_owned()),
             Ok(pid) => Ok(pid),
             Err(_) => Err(format!("`{text}` is not a thread id")),
         });
@@ -65,7 +66,8 @@ mod journal {
                 };
             }
         };
-        let name = attribute::text(host, &Path::new("/proc").join(pid.to_string()).join("comm"));
+        let name =
+            attribute::read_text(host, &Path::new("/proc").join(pid.to_string()).join("comm"));
         let inside = name
             .value()
             .and_then(|name| name.strip_prefix("jbd2/"))
@@ -90,7 +92,8 @@ mod journal {
         }
     }
 
-    /// `None` if the name was truncated too early to decide.
+    /// Whether the thread name is that of an internal journal; `None` if it is truncated too early
+    /// to decide.
     fn is_internal_journal(name: &str, own: &str) -> Option<bool> {
         if let Some(inode) = name
             .strip_prefix(own)
@@ -194,7 +197,6 @@ mod journal {
         }
 
         proptest! {
-            /// No thread name makes a missing device the journal.
             #[test]
             fn any_thread_is_a_journals_or_tells_nothing(own in "[a-z0-9]{1,12}", task in "[0-9a-z<>]{0,4}", comm in "(jbd2/)?[ -~]{0,12}") {
                 let (device, _) = journal_of_task(&own, &task, &comm);
@@ -214,7 +216,7 @@ mod journal {
 
 pub const COLLECTOR: Collector = Collector { id: "ext4", run };
 
-/// Of one file system, which may have several mounts.
+/// The readings of one file system, which may have several mounts.
 #[derive(Clone)]
 struct Ext4Readings {
     options: Reading<Vec<String>>,
@@ -233,7 +235,7 @@ fn run(host: &dyn Host, _: &Request, facts: &mut FactSet) {
     for subject in facts.subjects_where(&mount::FSTYPE, |fstype| {
         ["ext2", "ext3", "ext4"].contains(&fstype.as_str())
     }) {
-        if let Some(device) = facts.resolve(&subject, Scope::Device) {
+        if let Some(device) = facts.subject_in_scope(&subject, Scope::Device) {
             by_device.entry(device).or_default().push(subject);
         }
     }
@@ -246,14 +248,14 @@ fn run(host: &dyn Host, _: &Request, facts: &mut FactSet) {
             by_device.get(device).map_or(&[], Vec::as_slice),
         )
     });
-    let outside = external_journals(host, facts, &devices, &found);
+    let outside = find_external_journals(host, facts, &devices, &found);
     for (((device, mounts), found), outside) in by_device.iter().zip(&found).zip(outside) {
         if let Some(journal) = outside
             .value()
             .map(Subject::device)
             .filter(|journal| journal != device)
         {
-            // A commit waits for it as for the file system's own disk.
+            // A commit waits for the journal device as for the file system's own disk.
             for subject in mounts {
                 facts.add_edge(subject, &journal);
             }
@@ -272,37 +274,38 @@ fn run(host: &dyn Host, _: &Request, facts: &mut FactSet) {
     }
 }
 
-/// Facts that are assumed for one of its mounts are not read.
+/// Reads the facts of one file system, except those that are assumed for one of its mounts.
 fn read_file_system(
     host: &dyn Host,
     facts: &FactSet,
     device: &Subject,
     mounts: &[Subject],
 ) -> Ext4Readings {
-    let read = superblocks::read_superblock(host, facts, device, Superblock::Ext);
+    let read = superblocks::read_superblock(host, facts, device, SuperblockKind::Ext);
     let features = assumed_reading(facts, mounts, &mount::EXT4_FEATURES)
         .unwrap_or_else(|| read.clone().map(|found| found.features));
     let superblock = read.clone();
     let cluster = match features.value() {
-        Some(words) if !words.iter().any(|word| word == "bigalloc") => {
-            Reading::unknown(UnknownReason::Absent, "no clusters without bigalloc")
-        }
+        Some(words) if !words.iter().any(|word| word == "bigalloc") => Reading::unknown(
+            UnknownReason::Absent,
+            "the file system has no clusters, because bigalloc is off",
+        ),
         _ => read.and_then(|found| {
             found
                 .cluster
                 .ok_or_else(|| "the superblock has no cluster size".to_owned())
         }),
     };
-    let name = PathBuf::from(OsString::from_vec(original_bytes(device.name())));
+    let name = PathBuf::from(OsString::from_vec(decode_display_safe(device.name())));
     let proc = Path::new("/proc/fs/ext4").join(&name);
     let sys = Path::new("/sys/fs/ext4").join(&name);
     let options = assumed_reading(facts, mounts, &mount::EXT4_OPTIONS)
-        .unwrap_or_else(|| options(host, &proc.join("options")));
-    let task = attribute::text(host, &sys.join("journal_task"));
+        .unwrap_or_else(|| read_options(host, &proc.join("options")));
+    let task = attribute::read_text(host, &sys.join("journal_task"));
     let journal = assumed_reading(facts, mounts, &mount::EXT4_JOURNAL)
         .unwrap_or_else(|| has_journal(&task, &options));
     let data = match journal.value() {
-        Some(false) => Reading::unknown(UnknownReason::Absent, "no journal mode without a journal"),
+        Some(false) => Reading::unknown(UnknownReason::Absent, "the file system has no journal"),
         _ => options.clone().and_then(|options| {
             let mode = options
                 .iter()
@@ -327,7 +330,7 @@ fn read_file_system(
             })
         }
     };
-    let errors = attribute::number(host, &sys.join("errors_count"));
+    let errors = attribute::read_number(host, &sys.join("errors_count"));
     Ext4Readings {
         options,
         journal_task: task,
@@ -341,7 +344,6 @@ fn read_file_system(
     }
 }
 
-/// The reading assumed for any of these mounts.
 fn assumed_reading<T: FactValue>(
     facts: &FactSet,
     mounts: &[Subject],
@@ -353,8 +355,8 @@ fn assumed_reading<T: FactValue>(
     Some(facts.get(held, key))
 }
 
-/// One option per line, including defaults.
-fn options(host: &dyn Host, path: &Path) -> Reading<Vec<String>> {
+/// The options in force, defaults included, from a file with one option per line.
+fn read_options(host: &dyn Host, path: &Path) -> Reading<Vec<String>> {
     let shown = display_safe(path_bytes(path));
     match host.read(path) {
         Ok(text) => {
@@ -368,8 +370,8 @@ fn options(host: &dyn Host, path: &Path) -> Reading<Vec<String>> {
     }
 }
 
-/// `journal_task` is `<none>` without a journal; older kernels lack the file, but print `data=`
-/// only with a journal.
+/// Whether the file system has a journal. Without a journal, `journal_task` is `<none>`. Older
+/// kernels lack that file, but print `data=` only with a journal.
 fn has_journal(task: &Reading<String>, options: &Reading<Vec<String>>) -> Reading<bool> {
     let task = task.clone().map(|task| task != "<none>");
     match (&task, options) {
@@ -384,16 +386,16 @@ fn has_journal(task: &Reading<String>, options: &Reading<Vec<String>>) -> Readin
 
 const JOURNALS: &str = "/proc/fs/jbd2";
 
-/// The external journal of each file system. /proc/fs/jbd2 lists internal journals as `sda1-8`,
-/// with the inode, and external ones as `sdb1`, but not their owners; if several are possible, the
+/// The external journal of each file system. /proc/fs/jbd2 lists internal journals with their inode
+/// (`sda1-8`) and external ones without their file system (`sdb1`). If several are possible, the
 /// name of the journal's thread decides.
-fn external_journals(
+fn find_external_journals(
     host: &dyn Host,
     facts: &FactSet,
     devices: &[&Subject],
     found: &[Ext4Readings],
 ) -> Vec<Reading<String>> {
-    let names: BTreeSet<String> = match host.list(Path::new(JOURNALS)) {
+    let names: BTreeSet<String> = match host.list_directory(Path::new(JOURNALS)) {
         Ok(names) => names
             .iter()
             .map(|name| display_safe(name.as_encoded_bytes()))
@@ -416,9 +418,10 @@ fn external_journals(
     let is_device = |name: &&String| facts.contains(&Subject::device(name.as_str()));
     let outside: Vec<&String> = names.iter().filter(is_device).collect();
     let each = |pair: (&&Subject, &Ext4Readings)| match outside.as_slice() {
-        _ if !lacks(&pair) => {
-            Reading::unknown(UnknownReason::Absent, "it has no journal on another device")
-        }
+        _ if !lacks(&pair) => Reading::unknown(
+            UnknownReason::Absent,
+            "the journal is not on another device",
+        ),
         [only] if lacking == 1 => {
             Reading::known((*only).clone(), Source::file(format!("{JOURNALS}/{only}")))
         }
@@ -426,16 +429,16 @@ fn external_journals(
             known @ Reading::Known { .. } => known,
             Reading::Unknown { .. } => Reading::unknown(
                 UnknownReason::Ambiguous,
-                "its journal is on another device, which the kernel does not name",
+                "the journal is on another device, which the kernel does not name",
             ),
         },
     };
     devices.iter().zip(found).map(each).collect()
 }
 
-/// A count above zero proves the feature, zero proves nothing. A kernel that knows it (5.10) shows
-/// the count for every file system (fs/ext4/sysfs.c, ext4_register_sysfs), so without the file
-/// there are no fast commits.
+/// Whether fast commits are in use. A count above zero proves the feature; zero proves nothing.
+/// Linux 5.10 and later show the count for every file system (ext4_register_sysfs in
+/// fs/ext4/sysfs.c), so a kernel without the file has no fast commits.
 fn fast_commit_in_use(
     host: &dyn Host,
     path: &Path,
@@ -496,7 +499,7 @@ mod tests {
         facts
     }
 
-    fn machine(fc_info: &str) -> FakeHost {
+    fn host_with_ext4(fc_info: &str) -> FakeHost {
         FakeHost::default()
             .file("/proc/fs/ext4/sda1/options", OPTIONS)
             .file("/proc/fs/ext4/sda1/fc_info", fc_info)
@@ -508,7 +511,7 @@ mod tests {
 
     #[test]
     fn what_anybody_can_read() {
-        let host = machine(IDLE);
+        let host = host_with_ext4(IDLE);
         let facts = collect(&host, false);
         for mount in ["/", "/bind"].map(Subject::mount) {
             assert_eq!(
@@ -538,7 +541,7 @@ mod tests {
 
     #[test]
     fn fast_commits_that_happened_prove_the_feature() {
-        let busy = machine("fc stats:\n12 commits\n1 ineligible\n");
+        let busy = host_with_ext4("fc stats:\n12 commits\n1 ineligible\n");
         assert_eq!(
             collect(&busy, false).value(&Subject::mount("/"), &mount::EXT4_FAST_COMMIT),
             Some(true)
@@ -563,9 +566,9 @@ mod tests {
 
     #[test]
     fn root_reads_the_features() {
-        let question = || Question::Superblock("/dev/sda1".into(), Superblock::Ext);
+        let question = || Question::Superblock("/dev/sda1".into(), SuperblockKind::Ext);
         let answer = "features has_journal fast_commit extent 64bit\n";
-        let facts = collect(&machine(IDLE).answer(question(), answer), true);
+        let facts = collect(&host_with_ext4(IDLE).answer(question(), answer), true);
         let root = Subject::mount("/");
         assert_eq!(facts.value(&root, &mount::EXT4_FAST_COMMIT), Some(true));
         assert_eq!(facts.value(&root, &mount::EXT4_FEATURES).unwrap().len(), 4);
@@ -582,11 +585,11 @@ mod tests {
         );
         for (answer, expect) in [
             ("features extent bigalloc\ncluster 16384\n", Some(16384)),
-            // An older capture, and a malformed number.
+            // The answer of an older capture, and a malformed number.
             ("features extent bigalloc\n", None),
             ("features extent bigalloc\ncluster many\n", None),
         ] {
-            let facts = collect(&machine(IDLE).answer(question(), answer), true);
+            let facts = collect(&host_with_ext4(IDLE).answer(question(), answer), true);
             assert_eq!(
                 facts.value(&root, &mount::EXT4_FEATURES).unwrap(),
                 ["extent", "bigalloc"]
@@ -594,7 +597,7 @@ mod tests {
             assert_eq!(facts.value(&root, &mount::EXT4_CLUSTER), expect, "{answer}");
         }
         let facts = collect(
-            &machine(IDLE).refuse(question(), HostErrorKind::Failed),
+            &host_with_ext4(IDLE).refuse(question(), HostErrorKind::Failed),
             true,
         );
         let reading = facts.get(&root, &mount::EXT4_FEATURES);
@@ -662,7 +665,8 @@ mod tests {
             }
             facts.add_subject(&Subject::device("sdb1"));
             facts.add_subject(&Subject::device("dm-0"));
-            let mut host = machine(IDLE).files("/sys/fs/ext4/dm-0", &[("journal_task", "212")]);
+            let mut host =
+                host_with_ext4(IDLE).files("/sys/fs/ext4/dm-0", &[("journal_task", "212")]);
             for name in names {
                 host = host.file(format!("/proc/fs/jbd2/{name}/info"), "");
             }
@@ -671,7 +675,7 @@ mod tests {
                 let mount = Subject::mount(point);
                 (
                     facts.get(&mount, &mount::EXT4_JOURNAL_DEVICE),
-                    facts.below(&mount).len(),
+                    facts.directly_below(&mount).len(),
                 )
             })
         };

@@ -1,23 +1,23 @@
-//! Current mounts: one subject per mount, from /proc/self/mountinfo, with size and free space.
+//! Current mounts, one subject each, from /proc/self/mountinfo, with size and free space.
 //!
-//! Barriers and devices are left to later collectors. Mounts are named by mount point; later ones
-//! on the same point get the suffix `#2`, and the last is visible. statfs(2) on a network or FUSE
-//! file system may never return, so it is called only if the target is on it.
+//! Mounts are named by mount point. A later mount on the same point gets a suffix such as `#2`; the
+//! last one is visible. statfs(2) on a network or FUSE file system may never return, so it is
+//! called only if the target is on that mount.
 
 use std::collections::HashMap;
 use std::ffi::OsStr;
 use std::os::unix::ffi::OsStrExt;
 use std::path::Path;
 
-use super::fstype;
-use crate::collector::{Collector, Request, describe_all};
+use super::mount_class;
+use crate::collector::{Collector, Request, describe_in_parallel};
+use crate::error_readings::error_reading;
 use crate::facts::catalog::mount::{self, Atime, MountClass};
 use crate::facts::note::MountNote;
 use crate::facts::{FactSet, Reading, Source, Subject, UnknownReason};
 use crate::host::{Host, StatFs, path_bytes};
-use crate::lookup::mount_of_path;
 use crate::parallel;
-use crate::refusal::error_reading;
+use crate::path_lookup::mount_of_path;
 use crate::text::display_safe;
 use crate::{mountinfo, visibility};
 
@@ -51,24 +51,24 @@ fn run(host: &dyn Host, request: &Request, facts: &mut FactSet) {
     if table.skipped_lines > 0 {
         facts.add_note(MountNote::BeyondBound {
             left_out: table.skipped_lines,
-            bound: host.bounds().mounts,
+            bound: host.collection_limits().mounts,
         });
     }
-    let in_sight = visibility::visible_mounts(&table.entries);
+    let in_sight = visibility::mount_visibility(&table.entries);
     let mut subjects = Vec::with_capacity(table.entries.len());
     let mut lain = HashMap::new();
     for (entry, visible) in table.entries.iter().zip(in_sight) {
-        let subject = subject_for(&entry.point, &mut lain, facts);
+        let subject = next_mount_subject(&entry.point, &mut lain, facts);
         facts.add_subject(&subject);
         subjects.push((subject, entry, visible));
     }
-    describe_all(
+    describe_in_parallel(
         &subjects,
         |(subject, ..)| subject,
         facts,
         |mounts, facts| {
             for (subject, entry, visible) in mounts {
-                describe(subject, entry, *visible, facts);
+                record_mount(subject, entry, *visible, facts);
             }
         },
     );
@@ -87,8 +87,13 @@ fn run(host: &dyn Host, request: &Request, facts: &mut FactSet) {
     }
 }
 
-/// The subject of one more mount on this point; `lain` counts those before.
-fn subject_for<'a>(point: &'a [u8], lain: &mut HashMap<&'a [u8], u32>, facts: &FactSet) -> Subject {
+/// The subject of the next mount on this mount point. `lain` has the number of mounts so far on
+/// each mount point.
+fn next_mount_subject<'a>(
+    point: &'a [u8],
+    lain: &mut HashMap<&'a [u8], u32>,
+    facts: &FactSet,
+) -> Subject {
     let name = display_safe(point);
     let count = lain.entry(point).or_default();
     loop {
@@ -98,15 +103,15 @@ fn subject_for<'a>(point: &'a [u8], lain: &mut HashMap<&'a [u8], u32>, facts: &F
         } else {
             format!("{name}#{count}")
         });
-        // A directory may itself be named `/srv#2`.
+        // A directory may itself have a name such as `/srv#2`.
         if !facts.contains(&subject) || *count == u32::MAX {
             return subject;
         }
     }
 }
 
-fn describe(subject: &Subject, entry: &mountinfo::Entry, in_sight: bool, facts: &mut FactSet) {
-    let source = Source::line(MOUNTINFO, entry.line);
+fn record_mount(subject: &Subject, entry: &mountinfo::Entry, in_sight: bool, facts: &mut FactSet) {
+    let source = Source::file_line(MOUNTINFO, entry.line);
     let mut text = |key, value| facts.insert_known(subject, key, value, source.clone());
     text(&mount::POINT, display_safe(&entry.point));
     text(&mount::FSTYPE, display_safe(&entry.fstype));
@@ -117,16 +122,16 @@ fn describe(subject: &Subject, entry: &mountinfo::Entry, in_sight: bool, facts: 
     facts.insert_known(
         subject,
         &mount::OPTIONS,
-        display_options(&entry.options),
+        redacted_options(&entry.options),
         source.clone(),
     );
     facts.insert_known(
         subject,
         &mount::SUPER_OPTIONS,
-        display_options(&entry.super_options),
+        redacted_options(&entry.super_options),
         source.clone(),
     );
-    // From here on read the facts, not the answers: they may be assumed.
+    // An assumed fact overrides mountinfo, so from here on the values are taken from `facts`.
     let fstype = facts.value(subject, &mount::FSTYPE).unwrap_or_default();
     let [options, of_superblock] = [&mount::OPTIONS, &mount::SUPER_OPTIONS]
         .map(|key| facts.value(subject, key).unwrap_or_default());
@@ -139,10 +144,15 @@ fn describe(subject: &Subject, entry: &mountinfo::Entry, in_sight: bool, facts: 
     facts.insert_known(
         subject,
         &mount::CLASS,
-        fstype::class(&fstype, major),
+        mount_class::classify(&fstype, major),
         source.clone(),
     );
-    facts.insert_known(subject, &mount::ATIME, atime(&options), source.clone());
+    facts.insert_known(
+        subject,
+        &mount::ATIME,
+        atime_policy(&options),
+        source.clone(),
+    );
     facts.insert_known(
         subject,
         &mount::READ_ONLY,
@@ -155,8 +165,8 @@ fn has_option(options: &[String], word: &str) -> bool {
     options.iter().any(|option| option == word)
 }
 
-/// Without `noatime` and `relatime` every access is written.
-fn atime(options: &[String]) -> Atime {
+/// The policy for access times: without `noatime` and `relatime` every access is written.
+fn atime_policy(options: &[String]) -> Atime {
     match (
         has_option(options, "noatime"),
         has_option(options, "relatime"),
@@ -167,8 +177,7 @@ fn atime(options: &[String]) -> Atime {
     }
 }
 
-/// Display-safe, with the values of secrets hidden.
-fn display_options(options: &[Vec<u8>]) -> Vec<String> {
+fn redacted_options(options: &[Vec<u8>]) -> Vec<String> {
     let show = |option: &Vec<u8>| {
         let text = display_safe(option);
         let secret = |key: &str| {
@@ -209,7 +218,7 @@ fn mount_statfs(
         );
     }
     match host.statfs(Path::new(OsStr::from_bytes(&entry.point))) {
-        Ok(answer) => Reading::known(answer, Source::call(name)),
+        Ok(answer) => Reading::known(answer, Source::system_call(name)),
         Err(miss) => error_reading(&miss, &name),
     }
 }

@@ -30,8 +30,8 @@ fn run(_: &dyn Host, _: &Request, facts: &mut FactSet) {
     }
 }
 
-/// The last occurrence counts; `None` if the option is missing.
-fn number(options: &[String], name: &str) -> Option<Result<u64, String>> {
+/// The number in the option's last occurrence, which counts; `None` if the option is missing.
+fn parse_number_option(options: &[String], name: &str) -> Option<Result<u64, String>> {
     let text = options
         .iter()
         .rev()
@@ -45,7 +45,7 @@ fn number(options: &[String], name: &str) -> Option<Result<u64, String>> {
 fn ext4_stripe(facts: &FactSet, subject: &Subject) -> Reading<u64> {
     let options = facts.get(subject, &mount::EXT4_OPTIONS);
     let blocks = options.and_then(|options| {
-        number(&options, "stripe")
+        parse_number_option(&options, "stripe")
             .unwrap_or_else(|| Err("no stripe= among the options in force".to_owned()))
     });
     match (blocks, facts.get(subject, &mount::BLOCK_SIZE)) {
@@ -61,15 +61,18 @@ fn xfs_stripe(facts: &FactSet, subject: &Subject) -> Reading<u64> {
     facts
         .get(subject, &mount::SUPER_OPTIONS)
         .and_then(|options| {
-            number(&options, "swidth")
+            parse_number_option(&options, "swidth")
                 .unwrap_or(Ok(0))
                 .map(|sectors| sectors.saturating_mul(SECTOR))
         })
 }
 
 fn stripe_fit(facts: &FactSet, subject: &Subject, stripe: &Reading<u64>) -> Reading<StripeFit> {
-    let Some(array) = facts.resolve(subject, Scope::Device) else {
-        return Reading::unknown(UnknownReason::Absent, "the device under it is unknown");
+    let Some(array) = facts.subject_in_scope(subject, Scope::Device) else {
+        return Reading::unknown(
+            UnknownReason::Absent,
+            "the device under the file system is unknown",
+        );
     };
     match facts.get(&array, &device::KIND) {
         Reading::Known { value, source } if !value.is_md() => {
@@ -120,7 +123,7 @@ fn stripe_fit(facts: &FactSet, subject: &Subject, stripe: &Reading<u64>) -> Read
                 device::OPTIMAL_IO.name(),
                 device::MD_LEVEL.name(),
             ];
-            Reading::known(fit, Source::derived(of))
+            Reading::known(fit, Source::derived_from(of))
         }
         (
             Reading::Unknown {

@@ -2,7 +2,7 @@
 //!
 //! The kernel shows none of this, so `zpool status -P` and `zfs get` run once (zpool-status(8),
 //! zfsprops(7)). Module parameters are files (zfs(4)). The separate log is part of the stack
-//! because a commit waits for it; cache and spare devices are not. Without the tools the stack
+//! because a commit waits for it; cache and spare devices are not. Without the programs the stack
 //! below a ZFS mount is unknown.
 
 use std::collections::BTreeMap;
@@ -10,15 +10,15 @@ use std::path::Path;
 
 use crate::attribute;
 use crate::collector::{Collector, Request};
+use crate::error_readings::{error_reading, programs_disabled_reading};
 use crate::escape::shell;
 use crate::facts::catalog::mount::{self, Logbias, VdevState, ZfsSync};
 use crate::facts::catalog::{device, kernel};
 use crate::facts::{Choice, FactSet, Reading, Remedy, Scope, Source, Subject, UnknownReason};
 use crate::host::{Host, HostErrorKind, Tool};
-use crate::lookup::{MountPoints, device_of_path};
 use crate::parallel;
-use crate::refusal::{error_reading, programs_disabled};
-use crate::text::{display_safe, original_bytes};
+use crate::path_lookup::{VisibleMountPoints, device_of_path};
+use crate::text::{decode_display_safe, display_safe};
 use crate::version::Version;
 
 pub const COLLECTOR: Collector = Collector { id: "ZFS", run };
@@ -36,23 +36,23 @@ const PROPERTIES: [&str; 7] = [
 #[derive(Clone, Debug, Default, PartialEq)]
 struct Pool {
     state: String,
-    /// Those that a commit waits for.
+    /// The devices that a commit waits for.
     devices: Vec<PoolDevice>,
-    /// Groups with too few devices, such as `mirror-0`.
+    /// Names such as `mirror-0` of groups with too few devices.
     incomplete_groups: Vec<String>,
-    /// Pool, groups and devices with errors, with their counts.
+    /// The pool, groups and devices that have errors, with the counts.
     errors: Vec<String>,
-    /// Whether error counts are printed. Older captures lack them and the `errors:` line.
+    /// False for older captures, which lack error counts and the `errors:` line.
     has_error_counts: bool,
     /// The first line that could not be parsed.
     bad_line: Option<String>,
-    /// The `errors:` line, which ends a pool.
+    /// The `errors:` line, the last line of a pool.
     damage: Option<String>,
 }
 
 #[derive(Clone, Debug, PartialEq)]
 struct PoolDevice {
-    /// Its path, or its guid if no path is printed.
+    /// The device's path, or its guid if no path is printed.
     name: String,
     state: String,
 }
@@ -63,17 +63,21 @@ fn run(host: &dyn Host, request: &Request, facts: &mut FactSet) {
     if mounts.is_empty() && volumes.is_empty() {
         return;
     }
-    facts.insert(&Subject::host(), &kernel::ZFS_NO_FLUSH, no_flush(host));
-    let version = attribute::text(host, Path::new("/sys/module/zfs/version"));
+    facts.insert(
+        &Subject::host(),
+        &kernel::ZFS_NO_FLUSH,
+        are_flushes_disabled(host),
+    );
+    let version = attribute::read_text(host, Path::new("/sys/module/zfs/version"));
     let version = version
         .and_then(|text| Version::parse(&text).ok_or_else(|| format!("`{text}` is not a version")));
     facts.insert(&Subject::host(), &kernel::ZFS_VERSION, version);
-    let (pools, properties) = query_tools(host, request);
+    let (pools, properties) = run_zpool_and_zfs(host, request);
     let pools = pools.map(|text| parse_pools(&text));
     let properties = properties.map(|text| parse_properties(&text));
     let mut found: BTreeMap<String, (Reading<Vec<String>>, Vec<Subject>)> = BTreeMap::new();
     for subject in mounts.iter().chain(&volumes) {
-        let Some(dataset) = dataset(host, subject, facts) else {
+        let Some(dataset) = dataset_name(host, subject, facts) else {
             continue;
         };
         let pool = dataset.split('/').next().unwrap_or_default().to_owned();
@@ -110,14 +114,14 @@ fn run(host: &dyn Host, request: &Request, facts: &mut FactSet) {
             });
             facts.insert(subject, &mount::ZFS_ERRORS, counted);
             facts.insert(subject, &mount::ZFS_DAMAGED, has_damaged_data(of));
-            describe(subject, &dataset, &properties, facts);
+            record_dataset_properties(subject, &dataset, &properties, facts);
         }
     }
 }
 
-/// The dataset of a mount, from mountinfo, or of a volume, from its udev name such as
+/// The name of a dataset: for a mount from mountinfo, for a volume from a udev name such as
 /// `zvol/tank/pg`.
-fn dataset(host: &dyn Host, subject: &Subject, facts: &FactSet) -> Option<String> {
+fn dataset_name(host: &dyn Host, subject: &Subject, facts: &FactSet) -> Option<String> {
     if subject.scope() == Scope::Mount {
         return facts.value(subject, &mount::SOURCE);
     }
@@ -131,7 +135,7 @@ fn dataset(host: &dyn Host, subject: &Subject, facts: &FactSet) -> Option<String
     Some(display_safe(name))
 }
 
-fn describe(
+fn record_dataset_properties(
     subject: &Subject,
     dataset: &str,
     properties: &Reading<BTreeMap<String, String>>,
@@ -140,7 +144,7 @@ fn describe(
     let value = |property: &str| {
         properties.clone().and_then(|all| {
             let value = all.get(&format!("{dataset}\t{property}")).cloned();
-            value.ok_or_else(|| format!("it does not list {property} of {dataset}"))
+            value.ok_or_else(|| format!("{property} of {dataset} is not listed"))
         })
     };
     facts.insert(
@@ -164,11 +168,11 @@ fn pool_reading(pools: &Reading<BTreeMap<String, Pool>>, name: &str) -> Reading<
     pools.clone().and_then(|all| {
         all.get(name)
             .cloned()
-            .ok_or_else(|| format!("it does not list {name}"))
+            .ok_or_else(|| format!("{name} is not listed"))
     })
 }
 
-/// Older captures lack error counts and the `errors:` line.
+/// The detail of readings that need error counts, which older captures lack.
 const NO_COUNTS: &str = "not in this capture";
 
 fn has_damaged_data(pool: Reading<Pool>) -> Reading<bool> {
@@ -183,7 +187,7 @@ fn has_damaged_data(pool: Reading<Pool>) -> Reading<bool> {
                 Ok(true)
             }
             Some(text) => Err(format!("`{text}` is not a known error summary")),
-            None => Err("its last line is missing".to_owned()),
+            None => Err("the last line is missing".to_owned()),
         }),
     }
 }
@@ -199,36 +203,39 @@ impl Pool {
         Ok(lost)
     }
 
-    /// Why the list of devices is incomplete.
-    fn missing_part(&self) -> Option<String> {
+    /// The reason why the list of devices is incomplete.
+    fn incompleteness_reason(&self) -> Option<String> {
         let short = self
             .incomplete_groups
             .first()
             .map(|group| format!("{group} lacks a device"));
         let end = self.has_error_counts && self.damage.is_none();
-        let end = end.then(|| "its last line is missing".to_owned());
+        let end = end.then(|| "the last line is missing".to_owned());
         let none = self
             .devices
             .is_empty()
-            .then(|| "it lists no device".to_owned());
+            .then(|| "no device is listed".to_owned());
         self.bad_line.clone().or(short).or(end).or(none)
     }
 }
 
-/// The devices in use; unknown if the list is incomplete or one is not found, because the worst
-/// device decides. A missing device takes no commit, whatever its path.
+/// The devices in use. They are unknown if the list is incomplete or one device is not found,
+/// because the worst device decides. A device that is missing from the pool takes no commit,
+/// whatever its path.
 fn pool_devices(
     host: &dyn Host,
     name: &str,
     pools: &Reading<BTreeMap<String, Pool>>,
     facts: &FactSet,
 ) -> (Reading<Vec<String>>, Vec<Subject>) {
-    let points = MountPoints::from_facts(facts);
+    let points = VisibleMountPoints::from_facts(facts);
     let pool = pool_reading(pools, name);
     let mut devices = Vec::new();
     let mut lost = None;
     if let Some(pool) = pool.value() {
-        lost = pool.missing_part().map(|gap| format!("pool {name}: {gap}"));
+        lost = pool
+            .incompleteness_reason()
+            .map(|gap| format!("pool {name}: {gap}"));
         for device in &pool.devices {
             match VdevState::parse_word(&device.state).map(VdevState::is_used) {
                 Ok(true) => {}
@@ -238,9 +245,10 @@ fn pool_devices(
                     continue;
                 }
             }
-            let path = Some(original_bytes(&device.name)).filter(|path| path.starts_with(b"/"));
+            let path =
+                Some(decode_display_safe(&device.name)).filter(|path| path.starts_with(b"/"));
             let found = path.and_then(|path| {
-                // A pool for tests may be in a file.
+                // A device of a test pool may be a file.
                 device_of_path(host, &path, facts).or_else(|| points.mount_for_file(&path).cloned())
             });
             match found {
@@ -261,12 +269,12 @@ fn pool_devices(
     (names, devices)
 }
 
-/// Whether flushes to disks are disabled. Before the second parameter existed, the first governed
-/// both.
-fn no_flush(host: &dyn Host) -> Reading<bool> {
+/// Whether flushes to disks are disabled. Before zil_nocacheflush existed, zfs_nocacheflush also
+/// governed the flushes of the intent log.
+fn are_flushes_disabled(host: &dyn Host) -> Reading<bool> {
     let at = |name: &str| Path::new("/sys/module/zfs/parameters").join(name);
     let [all, log] =
-        ["zfs_nocacheflush", "zil_nocacheflush"].map(|name| attribute::flag(host, &at(name)));
+        ["zfs_nocacheflush", "zil_nocacheflush"].map(|name| attribute::read_flag(host, &at(name)));
     match (all, log) {
         (yes @ Reading::Known { value: true, .. }, _)
         | (_, yes @ Reading::Known { value: true, .. }) => yes,
@@ -282,13 +290,13 @@ fn no_flush(host: &dyn Host) -> Reading<bool> {
     }
 }
 
-fn query_tools(host: &dyn Host, request: &Request) -> (Reading<Vec<u8>>, Reading<Vec<u8>>) {
+fn run_zpool_and_zfs(host: &dyn Host, request: &Request) -> (Reading<Vec<u8>>, Reading<Vec<u8>>) {
     if request.without_programs {
-        return (programs_disabled(), programs_disabled());
+        return (programs_disabled_reading(), programs_disabled_reading());
     }
     let run = |tool: Tool, arguments: &[&str]| {
         let argv = shell::command_line(&tool.name(), arguments);
-        match host.run(tool, arguments) {
+        match host.run_tool(tool, arguments) {
             Ok(text) => Reading::known(text, Source::Command { argv }),
             Err(miss) if miss.kind == HostErrorKind::Absent => {
                 error_reading(&miss, &argv).with_remedy(Remedy::Install(tool.package().to_owned()))
@@ -303,7 +311,8 @@ fn query_tools(host: &dyn Host, request: &Request) -> (Reading<Vec<u8>>, Reading
     (pools, properties)
 }
 
-/// Groups, not devices: `mirror-0`, `raidz2-1`, `draid2:4d:11c:1s-0`, `replacing-1`.
+/// Prefixes of names that mean groups, not devices: `mirror-0`, `raidz2-1`, `draid2:4d:11c:1s-0`,
+/// `replacing-1`.
 const GROUP_KINDS: &[&str] = &[
     "mirror-",
     "raidz",
@@ -314,7 +323,7 @@ const GROUP_KINDS: &[&str] = &[
     "root-",
 ];
 
-/// The fewest devices of a complete group; `None` if any number is possible.
+/// The smallest number of devices of a complete group; `None` if any number is possible.
 fn minimum_devices(group: &str) -> Option<usize> {
     let parity = |kind: &str| {
         group
@@ -334,18 +343,17 @@ fn minimum_devices(group: &str) -> Option<usize> {
         .map(|parity| parity.clamp(1, 3) + 1)
 }
 
-/// A pool being parsed.
+/// A pool while its device tree is being parsed.
 #[derive(Default)]
-struct PoolTree {
+struct PoolParser {
     pool: Pool,
-    /// A commit waits for the current class of devices.
+    /// True while the lines belong to a class of devices that a commit waits for.
     is_commit_class: bool,
-    /// Open groups: depth, name, number of devices.
+    /// Groups that are still open: depth, name, number of devices.
     groups: Vec<(usize, String, usize)>,
 }
 
-impl PoolTree {
-    /// Closes open groups at `depth` or deeper.
+impl PoolParser {
     fn close_groups(&mut self, depth: usize) {
         while let Some((at, group, below)) = self.groups.pop() {
             if at < depth {
@@ -358,7 +366,7 @@ impl PoolTree {
         }
     }
 
-    /// A line below the pool's: indentation, then name, state and error counts.
+    /// Adds a line of the device tree: indentation, then name, state and error counts.
     fn add_line(&mut self, depth: usize, words: &[&[u8]]) {
         self.close_groups(depth);
         let (Some(name), state) = (words.first(), words.get(1)) else {
@@ -379,7 +387,7 @@ impl PoolTree {
         }
     }
 
-    /// `READ WRITE CKSUM` after name and state.
+    /// Adds the counts `READ WRITE CKSUM`, which follow name and state.
     fn add_error_counts(&mut self, words: &[&[u8]]) {
         let Some((name, counts)) = words
             .split_first()
@@ -414,14 +422,14 @@ impl PoolTree {
     }
 }
 
-/// Lines `pool: NAME`, `state: STATE`, the device tree and `errors: …`. Depth is the indentation
-/// after a tab; the pool and the classes `logs`, `special`, `dedup`, `cache` and `spares` are not
-/// indented.
+/// Parses lines `pool: NAME`, `state: STATE`, the device tree and `errors: …`. Depth is the
+/// indentation after a tab; the pool and the classes `logs`, `special`, `dedup`, `cache` and
+/// `spares` are not indented.
 fn parse_pools(text: &[u8]) -> BTreeMap<String, Pool> {
     let mut pools: BTreeMap<String, Pool> = BTreeMap::new();
     let mut name = String::new();
-    let mut tree = PoolTree::default();
-    let mut keep = |name: &str, tree: &mut PoolTree| {
+    let mut tree = PoolParser::default();
+    let mut keep = |name: &str, tree: &mut PoolParser| {
         tree.close_groups(0);
         let tree = std::mem::take(tree);
         if !name.is_empty() {
@@ -464,7 +472,7 @@ fn parse_pools(text: &[u8]) -> BTreeMap<String, Pool> {
     pools
 }
 
-/// Values by `DATASET<tab>PROPERTY`.
+/// The values, by `DATASET<tab>PROPERTY`.
 fn parse_properties(text: &[u8]) -> BTreeMap<String, String> {
     let line = |line: &[u8]| {
         let fields: Vec<String> = line.split(|b| *b == b'\t').map(display_safe).collect();

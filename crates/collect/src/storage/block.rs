@@ -1,12 +1,8 @@
 //! Block devices as the kernel lists them, and the devices below each. One module per kind of
 //! device or per question.
-//!
-//! File systems find devices by the subjects that [`node`] creates. Controllers, drives and
-//! programs are queried elsewhere.
 
 pub mod node {
-    //! A block device before its facts are recorded: name, subject, kind, and path in the device
-    //! tree.
+    //! A block device before its facts are recorded.
 
     use std::ffi::{OsStr, OsString};
     use std::os::unix::ffi::OsStrExt as _;
@@ -18,16 +14,16 @@ pub mod node {
     use crate::facts::catalog::device::DeviceKind;
     use crate::text::display_safe;
 
-    /// Every block device, partitions included.
+    /// The directory that lists every block device, partitions included.
     pub const CLASS: &str = "/sys/class/block";
 
     #[derive(Clone, Debug)]
     pub struct Node {
-        /// Its name in sysfs, with `!` for `/`.
         pub name: OsString,
         pub subject: Subject,
         pub kind: DeviceKind,
-        /// The target of its link in /sys/class/block; empty if unknown.
+        /// The path in the device tree that the link in /sys/class/block leads to; empty if
+        /// unknown.
         pub device_path: Vec<u8>,
         /// The device-mapper UUID; empty for other devices.
         pub dm_uuid: String,
@@ -36,7 +32,7 @@ pub mod node {
     impl Node {
         #[cfg(test)]
         pub fn new(name: &str, kind: &str) -> Self {
-            let subject = self::subject(OsStr::new(name));
+            let subject = self::device_subject(OsStr::new(name));
             let kind = DeviceKind::from_word(kind).expect("a word of device.kind");
             Self {
                 name: name.into(),
@@ -47,18 +43,17 @@ pub mod node {
             }
         }
 
-        pub fn attribute(&self, name: &str) -> PathBuf {
+        pub fn attribute_path(&self, name: &str) -> PathBuf {
             let mut path = PathBuf::with_capacity(CLASS.len() + self.name.len() + name.len() + 2);
             path.extend([OsStr::new(CLASS), &self.name, OsStr::new(name)]);
             path
         }
 
-        /// Whether its name is `prefix` and more, such as `sd` for sda.
         pub fn has_name_prefix(&self, prefix: &str) -> bool {
             self.name.as_bytes().starts_with(prefix.as_bytes())
         }
 
-        /// A partition uses its disk's queue, unless device-mapper made it.
+        /// False for a partition, which uses its disk's queue, unless device-mapper made it.
         pub fn has_own_queue(&self) -> bool {
             !self.kind.is_partition() || self.has_name_prefix("dm-")
         }
@@ -69,7 +64,7 @@ pub mod node {
                 .any(|window| window == part.as_bytes())
         }
 
-        /// The first matching component of its device path.
+        /// The first component of the device path that matches.
         pub fn path_component(&self, matches: impl Fn(&str) -> bool) -> Option<String> {
             let parts = self
                 .device_path
@@ -79,9 +74,9 @@ pub mod node {
         }
     }
 
-    /// Whether a device path is complete: below a SCSI target the kernel writes the address of one
-    /// of its units (`target2:0:0/2:0:0:0`, drivers/scsi/scsi_sysfs.c).
-    pub fn is_well_formed(place: &[u8]) -> bool {
+    /// Whether a device path is complete. The kernel writes the address of a SCSI unit below its
+    /// target (`target2:0:0/2:0:0:0`, drivers/scsi/scsi_sysfs.c).
+    pub fn is_complete_device_path(place: &[u8]) -> bool {
         let mut parts = place.split(|b| *b == b'/').peekable();
         let mut is_well_formed = place.iter().all(u8::is_ascii_graphic);
         while let Some(part) = parts.next() {
@@ -96,7 +91,7 @@ pub mod node {
         is_well_formed
     }
 
-    pub fn subject(name: &OsStr) -> Subject {
+    pub fn device_subject(name: &OsStr) -> Subject {
         Subject::device(display_safe(name.as_bytes()))
     }
 }
@@ -105,8 +100,8 @@ mod cloud;
 pub mod dm {
     //! Device-mapper devices: name, UUID, and the kind by the UUID's prefix, which needs no root.
     //!
-    //! Targets (linear, thin, cache …) are root's: see [`crate::storage::mappings`]. The prefixes
-    //! are those of lsblk(8). A partition of a multipath disk is a device-mapper device too.
+    //! The prefixes are those of lsblk(8). A partition of a multipath disk is a device-mapper
+    //! device too. The targets (linear, thin, cache …) need root, see [`crate::storage::mappings`].
 
     use super::node::Node;
     use crate::attribute;
@@ -114,20 +109,20 @@ pub mod dm {
     use crate::facts::catalog::device::{self, DeviceKind};
     use crate::host::Host;
 
-    /// Records name and UUID; returns the UUID.
-    pub fn identify(host: &dyn Host, node: &Node, facts: &mut FactSet) -> String {
+    /// Records name and UUID; returns the UUID, empty if there is none.
+    pub fn record_name_and_uuid(host: &dyn Host, node: &Node, facts: &mut FactSet) -> String {
         facts.insert(
             &node.subject,
             &device::DM_NAME,
-            attribute::text(host, &node.attribute("dm/name")),
+            attribute::read_text(host, &node.attribute_path("dm/name")),
         );
-        let uuid = attribute::text(host, &node.attribute("dm/uuid"));
+        let uuid = attribute::read_text(host, &node.attribute_path("dm/uuid"));
         let text = uuid.value().cloned().unwrap_or_default();
         facts.insert(&node.subject, &device::DM_UUID, uuid);
         text
     }
 
-    pub fn kind(uuid: &str) -> DeviceKind {
+    pub fn kind_by_uuid(uuid: &str) -> DeviceKind {
         match uuid.split_once('-') {
             Some(("LVM", _)) => DeviceKind::Lvm,
             Some(("CRYPT", rest))
@@ -145,7 +140,8 @@ pub mod dm {
         }
     }
 
-    /// Whether it is an internal volume of an LVM pool, cache or snapshot, which only LVM may use.
+    /// Whether the UUID is that of an internal volume of an LVM pool, cache or snapshot, which only
+    /// LVM may use.
     pub fn is_lvm_internal(uuid: &str) -> bool {
         const INNER: &[&str] = &[
             "-tpool", "-tdata", "-tmeta", "-real", "-cow", "-cpool", "-cvol", "-cdata", "-cmeta",
@@ -172,19 +168,19 @@ pub mod dm {
                 ("stratis-1-private-0f3c", "dm"),
                 ("", "dm"),
             ] {
-                assert_eq!(kind(uuid).as_str(), expect, "{uuid}");
+                assert_eq!(kind_by_uuid(uuid).as_str(), expect, "{uuid}");
             }
             assert!(is_lvm_internal("LVM-abc-tpool") && !is_lvm_internal("LVM-abc"));
         }
     }
 }
 mod geometry;
-mod kind {
+mod device_kind {
     //! The kind of a whole block device, by its driver's name (drivers/block, drivers/md,
     //! drivers/scsi/sd.c of the kernel; zvols by module/os/linux/zfs/zvol_os.c of OpenZFS).
     //!
-    //! Device-mapper devices are classified in [`super::dm`]. An unlisted name is `other`, from
-    //! which nothing is concluded, so an unknown driver never gives a wrong answer.
+    //! An unlisted name becomes `other`, from which nothing is derived, so an unknown driver never
+    //! gives a wrong answer.
 
     use super::node::Node;
     use crate::facts::catalog::device::DeviceKind;
@@ -210,7 +206,7 @@ mod kind {
     ];
 
     pub fn kind_by_name(node: &Node) -> DeviceKind {
-        // Boot and replay-protected areas of an eMMC read as zeros but are not free disks.
+        // The boot and replay-protected areas of an eMMC read as zeros, but are not free disks.
         let name = node.name.to_string_lossy();
         if let Some(rest) = name.strip_prefix("mmcblk") {
             let is_disk = rest.bytes().all(|b| b.is_ascii_digit() || b == b'p');
@@ -227,10 +223,8 @@ mod kind {
     }
 }
 mod loop_device {
-    //! Loop devices: backing file and direct I/O, from `loop/` in sysfs.
-    //!
-    //! [`crate::stack`] joins the mount of the file. The kernel appends ` (deleted)` once the file
-    //! is unlinked; the text is kept unchanged.
+    //! Loop devices: backing file and direct I/O, from `loop/` in sysfs. The kernel appends `
+    //! (deleted)` to the path of an unlinked file; the suffix is kept.
 
     use super::node::Node;
     use crate::attribute;
@@ -238,16 +232,16 @@ mod loop_device {
     use crate::facts::catalog::device;
     use crate::host::Host;
 
-    pub fn describe(host: &dyn Host, node: &Node, facts: &mut FactSet) {
+    pub fn describe_loop_device(host: &dyn Host, node: &Node, facts: &mut FactSet) {
         facts.insert(
             &node.subject,
             &device::LOOP_FILE,
-            attribute::text(host, &node.attribute("loop/backing_file")),
+            attribute::read_text(host, &node.attribute_path("loop/backing_file")),
         );
         facts.insert(
             &node.subject,
             &device::LOOP_DIRECT,
-            attribute::flag(host, &node.attribute("loop/dio")),
+            attribute::read_flag(host, &node.attribute_path("loop/dio")),
         );
     }
 }
@@ -255,9 +249,9 @@ mod md;
 mod medium;
 mod topology;
 mod transport;
-mod unit {
-    //! Several paths to one unit, by the identity that each disk reports (`wwid` in sysfs, from the
-    //! SCSI vital product data page 83h or the NVMe namespace).
+mod multipath_unit {
+    //! Several paths to one unit, found by the identity that each disk reports. That is `wwid` in
+    //! sysfs, from the SCSI vital product data page 83h or the NVMe namespace.
     //!
     //! Each path keeps its facts and stays a leaf of the stack, because it has its own counters and
     //! its own queue, which can drop flushes. [`FactSet::disks`] and [`FactSet::unit`] count paths
@@ -272,7 +266,7 @@ mod unit {
     use crate::facts::{FactSet, Reading, Subject, UnknownReason};
     use crate::host::Host;
 
-    pub fn describe(host: &dyn Host, node: &Node, facts: &mut FactSet) {
+    pub fn record_unit_identifier(host: &dyn Host, node: &Node, facts: &mut FactSet) {
         let file = if node.has_name_prefix("nvme") {
             "wwid"
         } else if node.has_name_prefix("sd") {
@@ -280,12 +274,12 @@ mod unit {
         } else {
             return;
         };
-        let reading = attribute::text(host, &node.attribute(file)).and_then(|text| {
+        let reading = attribute::read_text(host, &node.attribute_path(file)).and_then(|text| {
             let tells = text.bytes().any(|b| b.is_ascii_alphanumeric() && b != b'0');
             if tells {
                 Ok(text)
             } else {
-                Err("it identifies nothing".to_owned())
+                Err("the identifier is blank or all zeros".to_owned())
             }
         });
         let reading = match reading {
@@ -299,8 +293,11 @@ mod unit {
         facts.insert(&node.subject, &device::UNIT, reading);
     }
 
-    /// Marks disks of equal identity and size as paths to the unit of the first.
-    pub fn join_paths<'n>(disks: impl IntoIterator<Item = &'n Subject>, facts: &mut FactSet) {
+    /// Marks disks of equal identity and size as paths to one unit, which is named after the first.
+    pub fn link_paths_by_unit<'n>(
+        disks: impl IntoIterator<Item = &'n Subject>,
+        facts: &mut FactSet,
+    ) {
         let mut first: BTreeMap<(String, u64), &Subject> = BTreeMap::new();
         for disk in disks {
             let (unit, size) = (
@@ -309,7 +306,7 @@ mod unit {
             );
             if let Some(key) = unit.zip(size) {
                 match first.entry(key) {
-                    Entry::Occupied(first) => facts.set_unit(disk, first.get()),
+                    Entry::Occupied(first) => facts.set_first_path(disk, first.get()),
                     Entry::Vacant(place) => {
                         place.insert(disk);
                     }
@@ -340,9 +337,9 @@ mod unit {
                     FakeHost::default().files(&format!("/sys/class/block/{name}"), &[(file, wwid)]);
                 let node = Node::new(name, "disk");
                 facts.insert_known(&node.subject, &device::SIZE, *size, Source::file("x"));
-                describe(&host, &node, &mut facts);
+                record_unit_identifier(&host, &node, &mut facts);
             }
-            join_paths(&subjects, &mut facts);
+            link_paths_by_unit(&subjects, &mut facts);
             facts
         }
 
@@ -359,14 +356,20 @@ mod unit {
             for (top, base) in [(&mpath, &sda), (&mpath, &sdb)] {
                 facts.add_edge(top, base);
             }
-            assert_eq!(facts.disks(&mpath), std::slice::from_ref(&sda));
+            assert_eq!(
+                facts.distinct_bottom_disks(&mpath),
+                std::slice::from_ref(&sda)
+            );
             assert_eq!(
                 facts.bottom_devices(&mpath),
                 [sda.clone(), sdb.clone()],
                 "every path is judged"
             );
-            assert_eq!(facts.unit(&sdb), &sda);
-            assert_eq!((facts.unit(&sdc), facts.unit(&sdd)), (&sdc, &sdd));
+            assert_eq!(facts.first_path(&sdb), &sda);
+            assert_eq!(
+                (facts.first_path(&sdc), facts.first_path(&sdd)),
+                (&sdc, &sdd)
+            );
         }
 
         #[test]
@@ -374,7 +377,7 @@ mod unit {
             for wwid in ["", "0000000000000000", " ", "..."] {
                 let facts = units(&[("sda", wwid, 9), ("sdb", wwid, 9)]);
                 let sdb = Subject::device("sdb");
-                assert_eq!(facts.unit(&sdb), &sdb, "{wwid:?}");
+                assert_eq!(facts.first_path(&sdb), &sdb, "{wwid:?}");
             }
         }
     }

@@ -1,9 +1,9 @@
 //! The contents of block devices, and whether an unused device is free for a database.
 //!
-//! *Free* needs proof: nothing uses the device, all known signature locations were read, and they
-//! have neither signatures nor data. A device in use is not read. Reading needs root, and an unread
-//! device is never free. Nothing is free in a container, which shows the host's disks but not their
-//! use.
+//! *Free* needs proof: nothing uses the device, all known signature locations were read, and none
+//! of them has a signature or data. A device in use is not read. Reading needs root, and an unread
+//! device is never free. In a container nothing is free, because a container shows the host's disks
+//! but not their use.
 
 mod uses;
 
@@ -11,18 +11,18 @@ use std::ffi::OsStr;
 use std::os::unix::ffi::OsStrExt;
 use std::path::Path;
 
-use self::uses::{Use, Uses};
+use self::uses::{DeviceUse, DeviceUses};
 use crate::collector::{Collector, Request};
-use crate::escape::Command;
-use crate::facts::catalog::device::{self, Content, DeviceKind};
+use crate::error_readings::error_reading;
+use crate::escape::ShellCommand;
+use crate::facts::catalog::device::{self, ContentState, DeviceKind};
 use crate::facts::catalog::host as machine;
 use crate::facts::catalog::mount;
 use crate::facts::note::MountNote;
 use crate::facts::{FactSet, Note, Reading, Remedy, Source, Subject, UnknownReason};
 use crate::host::{self, Host, HostError, HostErrorKind, ScanDepth, path_bytes};
-use crate::lookup::{device_of_node, device_of_path};
 use crate::parallel;
-use crate::refusal::error_reading;
+use crate::path_lookup::{device_of_node, device_of_path};
 use crate::text::display_safe;
 
 pub const COLLECTOR: Collector = Collector {
@@ -30,8 +30,8 @@ pub const COLLECTOR: Collector = Collector {
     run,
 };
 
-/// Whether a free device of this kind could be offered for a database.
-fn is_candidate_kind(kind: DeviceKind) -> bool {
+/// Whether a free device of this kind can be offered for a database.
+fn is_scannable_kind(kind: DeviceKind) -> bool {
     matches!(
         kind,
         DeviceKind::Disk
@@ -52,8 +52,8 @@ fn run(host: &dyn Host, request: &Request, facts: &mut FactSet) {
         .target
         .as_deref()
         .and_then(|path| requested_device(host, path, facts));
-    let uses = Uses::from_facts(host, facts);
-    let alone = sees_every_mount(facts);
+    let uses = DeviceUses::from_facts(host, facts);
+    let alone = check_mounts_visible(facts);
     let devices = facts.subjects_where(&device::SIZE, |size| *size > 0);
     let answers = parallel::map(&devices, |subject| {
         let look = if named.as_ref() == Some(subject) {
@@ -94,12 +94,12 @@ fn run(host: &dyn Host, request: &Request, facts: &mut FactSet) {
     }
 }
 
-/// The device that TARGET means, by number or name.
+/// The device that the requested path names, by number or else by name.
 fn requested_device(host: &dyn Host, path: &Path, facts: &FactSet) -> Option<Subject> {
     let by_number = || {
         device_of_node(
             host,
-            host.stat(path).ok().filter(host::Stat::is_block)?,
+            host.stat(path).ok().filter(host::Stat::is_block_device)?,
             facts,
         )
     };
@@ -110,31 +110,32 @@ struct ContentReadings {
     used_by: Reading<Vec<String>>,
     /// `None` if the device was not read.
     scan: Option<Reading<host::DeviceScan>>,
-    content: Reading<Content>,
+    content: Reading<ContentState>,
     holds: Reading<Vec<String>>,
 }
 
-/// The users of a device and, without users, its contents. `alone` is the result of
-/// [`sees_every_mount`].
+/// The users of a device and, if it has no users, its contents. `alone` is the result of
+/// [`check_mounts_visible`].
 fn content_readings(
     host: &dyn Host,
     subject: &Subject,
     look: ScanDepth,
-    uses: &[Use],
+    uses: &[DeviceUse],
     alone: &Result<(), Reading<()>>,
     facts: &FactSet,
 ) -> ContentReadings {
     let in_use = !uses.is_empty();
-    let source = Source::derived([mount::DEVNO.name(), "holders in sysfs", device::SWAP.name()]);
+    let source =
+        Source::derived_from([mount::DEVNO.name(), "holders in sysfs", device::SWAP.name()]);
     let used_by = match alone {
         Err(unknown) if !in_use => unknown.clone().map(|()| Vec::new()),
-        _ => Reading::known(uses.iter().map(Use::to_string).collect(), source),
+        _ => Reading::known(uses.iter().map(DeviceUse::to_string).collect(), source),
     };
     if in_use {
-        // Not read: the contents of a device in use would not change the answer.
-        let source = || Source::derived([device::USED_BY.name()]);
-        let holds = uses.iter().map(Use::describe_use).collect();
-        let content = Reading::known(Content::Holds, source());
+        // The contents of a device in use would not change the answer, so they are not read.
+        let source = || Source::derived_from([device::USED_BY.name()]);
+        let holds = uses.iter().map(DeviceUse::content_text).collect();
+        let content = Reading::known(ContentState::Holds, source());
         return ContentReadings {
             used_by,
             scan: None,
@@ -144,19 +145,19 @@ fn content_readings(
     }
     if !facts
         .value(subject, &device::KIND)
-        .is_some_and(is_candidate_kind)
+        .is_some_and(is_scannable_kind)
     {
         let unread = || {
             Reading::unknown(
                 UnknownReason::NotCollected,
-                "a device of this kind is not read",
+                "walwise does not read devices of this kind",
             )
         };
         return ContentReadings {
             used_by,
             scan: None,
             content: unread(),
-            holds: unread().map(|_: Content| Vec::new()),
+            holds: unread().map(|_: ContentState| Vec::new()),
         };
     }
     let found = scan_device(host, subject, look, facts);
@@ -176,7 +177,7 @@ fn content_readings(
     };
     let content = holds.clone().map(|holds| holds.is_empty());
     let content = match (content.value(), alone, facts.get(subject, &device::SWAP)) {
-        // If its use is unknown, only contents that were found are certain.
+        // If the use of the device is unknown, only contents that were found are certain.
         (Some(true), Err(unknown), _) => unknown.clone().map(|()| true),
         (
             Some(true),
@@ -193,12 +194,12 @@ fn content_readings(
         },
         _ => content,
     };
-    // Only a device that was read without gaps is blank.
+    // Blank means that the device was read without gaps and nothing was found.
     let whole = found.value().is_some_and(|found| found.unread_run == 0);
     let content = content.map(|empty| match (empty, whole) {
-        (false, _) => Content::Holds,
-        (true, false) => Content::Free,
-        (true, true) => Content::Blank,
+        (false, _) => ContentState::Holds,
+        (true, false) => ContentState::Free,
+        (true, true) => ContentState::Blank,
     });
     ContentReadings {
         used_by,
@@ -227,8 +228,8 @@ fn signature_names(found: &host::DeviceScan) -> Vec<String> {
         .collect()
 }
 
-/// An error in a container, and if the mount table is incomplete.
-fn sees_every_mount(facts: &FactSet) -> Result<(), Reading<()>> {
+/// Errs in a container, or if the mount table is incomplete.
+fn check_mounts_visible(facts: &FactSet) -> Result<(), Reading<()>> {
     use MountNote::{BeyondBound, MalformedLine, NoTable};
     let is_gap = |note: &Note| {
         matches!(
@@ -260,12 +261,12 @@ fn scan_device(
     let Some(path) = facts.value(subject, &device::PATH) else {
         return Reading::unknown(
             UnknownReason::Absent,
-            format!("the node of {subject} is unknown"),
+            format!("the device node of {subject} is unknown"),
         );
     };
-    let bytes = crate::text::original_bytes(&path);
+    let bytes = crate::text::decode_display_safe(&path);
     let node = Path::new(OsStr::from_bytes(&bytes));
-    // A stale or replaced node may be another device.
+    // A stale or replaced device node may lead to another device.
     let number = host
         .stat(node)
         .ok()
@@ -276,11 +277,11 @@ fn scan_device(
     {
         return Reading::unknown(
             UnknownReason::Ambiguous,
-            format!("{path} is the node of another device"),
+            format!("{path} is the device node of another device"),
         );
     }
     match query_content(host, node, look) {
-        Ok(found) => Reading::known(found, Source::call(format!("reading {path}"))),
+        Ok(found) => Reading::known(found, Source::system_call(format!("reading {path}"))),
         Err(miss) => {
             let unread = error_reading(&miss, &format!("reading {path}"));
             if miss.kind == HostErrorKind::TimedOut {
@@ -292,12 +293,13 @@ fn scan_device(
     }
 }
 
-/// Adds a remedy to a timeout: check this device alone, unless it was the target.
+/// Adds to a timeout the remedy to check only this device. After a thorough scan there is no
+/// remedy.
 fn suggest_check_of_device<T>(unread: Reading<T>, look: ScanDepth, path: &str) -> Reading<T> {
     match look {
         ScanDepth::Thorough => unread,
         ScanDepth::Brief => {
-            let check = Command::or_placeholder(Command::check(path, ""));
+            let check = ShellCommand::or_placeholder(ShellCommand::walwise_check(path, ""));
             unread.with_remedy(Remedy::Do(format!(
                 "check this device, which takes at most 10 s: {check}"
             )))
@@ -305,7 +307,7 @@ fn suggest_check_of_device<T>(unread: Reading<T>, look: ScanDepth, path: &str) -
     }
 }
 
-/// A capture has only one of the two scans, so the other is the fallback.
+/// Scans the device. A capture holds only one of the two depths, so the other one is the fallback.
 fn query_content(
     host: &dyn Host,
     node: &Path,
@@ -315,8 +317,8 @@ fn query_content(
         ScanDepth::Brief => ScanDepth::Thorough,
         ScanDepth::Thorough => ScanDepth::Brief,
     };
-    match host.content(node, look) {
-        Err(miss) if miss.kind == HostErrorKind::NotCollected => host.content(node, other),
+    match host.scan_device(node, look) {
+        Err(miss) if miss.kind == HostErrorKind::NotCollected => host.scan_device(node, other),
         answer => answer,
     }
 }
@@ -348,11 +350,10 @@ mod tests {
         subject
     }
 
-    fn asking(name: &str) -> Question {
+    fn scan_question(name: &str) -> Question {
         Question::Content(format!("/dev/{name}").into(), ScanDepth::Brief)
     }
 
-    /// A partial scan.
     fn partial_scan(found: &[&str], data: bool) -> host::DeviceScan {
         let found = found.iter().map(|&f| f.to_owned()).collect();
         host::DeviceScan {
@@ -364,7 +365,7 @@ mod tests {
         }
     }
 
-    fn content(host: &FakeHost, facts: &mut FactSet, subject: &Subject) -> Option<Content> {
+    fn content(host: &FakeHost, facts: &mut FactSet, subject: &Subject) -> Option<ContentState> {
         run(host, &Request::default(), facts);
         facts.value(subject, &device::CONTENT)
     }
@@ -386,29 +387,29 @@ mod tests {
         for (answer, expect, holds) in [
             (
                 Some(partial_scan(&[], false)),
-                Some(Content::Free),
+                Some(ContentState::Free),
                 Some(""),
             ),
-            (Some(whole), Some(Content::Blank), Some("")),
+            (Some(whole), Some(ContentState::Blank), Some("")),
             (Some(cut), None, None),
             (
                 Some(held),
-                Some(Content::Holds),
+                Some(ContentState::Holds),
                 Some("data that a program has open exclusively (O_EXCL)"),
             ),
             (
                 Some(partial_scan(&["ext4"], true)),
-                Some(Content::Holds),
+                Some(ContentState::Holds),
                 Some("ext4"),
             ),
             (
                 Some(partial_scan(&["GPT"], false)),
-                Some(Content::Holds),
+                Some(ContentState::Holds),
                 Some("GPT"),
             ),
             (
                 Some(partial_scan(&[], true)),
-                Some(Content::Holds),
+                Some(ContentState::Holds),
                 Some("unrecognised data"),
             ),
             (None, None, None),
@@ -416,8 +417,8 @@ mod tests {
             let mut facts = FactSet::default();
             let subject = disk(&mut facts, "sdc", "disk");
             let host = match answer {
-                Some(found) => FakeHost::default().answer(asking("sdc"), found.encode()),
-                None => FakeHost::default().refuse(asking("sdc"), HostErrorKind::Denied),
+                Some(found) => FakeHost::default().answer(scan_question("sdc"), found.encode()),
+                None => FakeHost::default().refuse(scan_question("sdc"), HostErrorKind::Denied),
             };
             assert_eq!(content(&host, &mut facts, &subject), expect);
             assert_eq!(
@@ -438,19 +439,19 @@ mod tests {
         let empty = partial_scan(&[], false).encode();
         let host = FakeHost::default()
             .answer(named, &empty)
-            .answer(asking("sdd"), &empty);
+            .answer(scan_question("sdd"), &empty);
         let request = Request {
             target: Some("/dev/sdc".into()),
             ..Request::default()
         };
         run(&host, &request, &mut facts);
-        let free = |disk| facts.value(disk, &device::CONTENT) == Some(Content::Free);
+        let free = |disk| facts.value(disk, &device::CONTENT) == Some(ContentState::Free);
         assert!(free(&sdc) && free(&sdd));
     }
 
     #[test]
     fn the_node_of_another_device_is_not_read() {
-        for (number, expect) in [((8, 32), Some(Content::Free)), ((8, 48), None)] {
+        for (number, expect) in [((8, 32), Some(ContentState::Free)), ((8, 48), None)] {
             let mut facts = FactSet::default();
             let sdc = disk(&mut facts, "sdc", "disk");
             facts.insert_known(&sdc, &device::DEVNO, "8:32".to_owned(), Source::Assumed);
@@ -474,7 +475,7 @@ mod tests {
             };
             let host = FakeHost::default()
                 .answer(Question::Stat("/dev/sdc".into()), node.encode())
-                .answer(asking("sdc"), partial_scan(&[], false).encode());
+                .answer(scan_question("sdc"), partial_scan(&[], false).encode());
             assert_eq!(content(&host, &mut facts, &sdc), expect);
         }
     }
@@ -486,8 +487,8 @@ mod tests {
             ..partial_scan(&[], false)
         };
         for host in [
-            FakeHost::default().refuse(asking("sdc"), HostErrorKind::TimedOut),
-            FakeHost::default().answer(asking("sdc"), cut.encode()),
+            FakeHost::default().refuse(scan_question("sdc"), HostErrorKind::TimedOut),
+            FakeHost::default().answer(scan_question("sdc"), cut.encode()),
         ] {
             let mut facts = FactSet::default();
             let sdc = disk(&mut facts, "sdc", "disk");
@@ -514,7 +515,7 @@ mod tests {
         facts.add_edge(&part, &sdb);
         facts.add_edge(&mapping, &sdb);
         run(
-            &FakeHost::default().answer(asking("dm-0"), partial_scan(&[], false).encode()),
+            &FakeHost::default().answer(scan_question("dm-0"), partial_scan(&[], false).encode()),
             &Request::default(),
             &mut facts,
         );
@@ -522,8 +523,14 @@ mod tests {
             facts.value(&part, &device::USED_BY).unwrap(),
             ["part of sdb, member of dm-0"]
         );
-        assert_eq!(facts.value(&part, &device::CONTENT), Some(Content::Holds));
-        assert_eq!(facts.value(&mapping, &device::CONTENT), Some(Content::Free));
+        assert_eq!(
+            facts.value(&part, &device::CONTENT),
+            Some(ContentState::Holds)
+        );
+        assert_eq!(
+            facts.value(&mapping, &device::CONTENT),
+            Some(ContentState::Free)
+        );
     }
 
     #[test]
@@ -538,8 +545,9 @@ mod tests {
         facts.add_edge(&one, &sdb);
         facts.add_edge(&two, &sdb);
         facts.add_edge(&Subject::mount("/"), &one);
-        let host = FakeHost::default().answer(asking("sdb2"), partial_scan(&[], false).encode());
-        assert_eq!(content(&host, &mut facts, &two), Some(Content::Free));
+        let host =
+            FakeHost::default().answer(scan_question("sdb2"), partial_scan(&[], false).encode());
+        assert_eq!(content(&host, &mut facts, &two), Some(ContentState::Free));
     }
 
     #[test]
@@ -547,7 +555,7 @@ mod tests {
         let mut facts = FactSet::default();
         let subject = disk(&mut facts, "sdc", "disk");
         run(
-            &FakeHost::default().refuse(asking("sdc"), HostErrorKind::Denied),
+            &FakeHost::default().refuse(scan_question("sdc"), HostErrorKind::Denied),
             &Request::default(),
             &mut facts,
         );
@@ -600,7 +608,10 @@ mod tests {
             ]
         );
         assert!(host.asked_questions().is_empty());
-        assert_eq!(facts.value(&sdb, &device::CONTENT), Some(Content::Holds));
+        assert_eq!(
+            facts.value(&sdb, &device::CONTENT),
+            Some(ContentState::Holds)
+        );
     }
 
     #[test]
@@ -608,13 +619,16 @@ mod tests {
         let mut facts = FactSet::default();
         let [sda, sdb] = ["sda", "sdb"].map(|name| disk(&mut facts, name, "disk"));
         facts.add_edge(&Subject::mount("/"), &sda);
-        facts.set_unit(&sdb, &sda);
+        facts.set_first_path(&sdb, &sda);
         run(&FakeHost::default(), &Request::default(), &mut facts);
         assert_eq!(
             facts.value(&sdb, &device::USED_BY).unwrap(),
             ["path to sda, mounted at /"]
         );
-        assert_eq!(facts.value(&sdb, &device::CONTENT), Some(Content::Holds));
+        assert_eq!(
+            facts.value(&sdb, &device::CONTENT),
+            Some(ContentState::Holds)
+        );
     }
 
     #[test]
@@ -632,13 +646,13 @@ mod tests {
             facts.value(&sdb, &device::USED_BY).unwrap(),
             ["member of zram0"]
         );
-        assert!(facts.below(&zram).is_empty());
+        assert!(facts.directly_below(&zram).is_empty());
     }
 
     #[test]
     fn in_a_container_nothing_is_unused_or_free() {
         let nothing = partial_scan(&[], false).encode();
-        for (container, expect) in [("none", Some(Content::Free)), ("docker", None)] {
+        for (container, expect) in [("none", Some(ContentState::Free)), ("docker", None)] {
             let mut facts = FactSet::default();
             let sdb = disk(&mut facts, "sdb", "disk");
             facts.insert_known(
@@ -649,7 +663,7 @@ mod tests {
             );
             assert_eq!(
                 content(
-                    &FakeHost::default().answer(asking("sdb"), &nothing),
+                    &FakeHost::default().answer(scan_question("sdb"), &nothing),
                     &mut facts,
                     &sdb
                 ),
@@ -683,9 +697,9 @@ mod tests {
         let host = ["dm-3", "zram0", "sdd"]
             .iter()
             .fold(FakeHost::default(), |fake, name| {
-                fake.answer(asking(name), &nothing)
+                fake.answer(scan_question(name), &nothing)
             });
-        assert_eq!(content(&host, &mut facts, &pool), Some(Content::Holds));
+        assert_eq!(content(&host, &mut facts, &pool), Some(ContentState::Holds));
         assert_eq!(facts.value(&zram, &device::CONTENT), None);
         assert_eq!(facts.value(&maybe, &device::CONTENT), None);
     }

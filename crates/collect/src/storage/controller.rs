@@ -1,19 +1,18 @@
-//! The RAID volumes behind disks, from the controllers' own tools.
+//! The RAID volumes behind disks, from the controllers' own tools. The kernel shows none of this,
+//! so without the tool it is unknown.
 //!
 //! The driver of a disk's SCSI host selects the tools, which run once per family and only as root.
 //! Parsers turn every answer into the same types ([`report`]), and [`volume_lookup`] finds the
-//! disk's volume. Verdicts are left to `durability`. The kernel knows none of this, so without the
-//! tool it is unknown.
+//! disk's volume.
 
 mod fields;
-mod firmware;
+mod megaraid_battery;
 mod query;
 mod report;
 mod synonyms;
-mod json {
-    //! The JSON of storcli, perccli and successors: an array of controllers, values at full paths.
-    //!
-    //! Values are interpreted by the parsers. A failed command still has an entry.
+mod storcli_json {
+    //! The JSON of storcli, perccli and their successors: an array with one entry per controller,
+    //! whose values are addressed by full paths. A failed command still has an entry.
 
     use serde_json::{Map, Value};
 
@@ -22,12 +21,12 @@ mod json {
     use super::synonyms::{MEGARAID_JSON, canonical_name};
     use crate::text::json;
 
-    /// The document in an answer, with canonical keys.
-    pub fn document(answer: &[u8]) -> Option<Value> {
-        Some(canonical_keys(json::first_object(answer)?.0))
+    /// Parses the first JSON object in an answer, with synonyms replaced by canonical keys.
+    pub fn parse_storcli_document(answer: &[u8]) -> Option<Value> {
+        Some(canonical_keys(json::first_json_object(answer)?.0))
     }
 
-    /// Two synonyms with different values are dropped.
+    /// Replaces synonyms by canonical keys; two synonyms with different values are dropped.
     fn canonical_keys(value: Value) -> Value {
         match value {
             Value::Object(fields) => {
@@ -45,7 +44,7 @@ mod json {
         }
     }
 
-    pub fn entries(document: &Value) -> impl Iterator<Item = &Value> {
+    pub fn controller_entries(document: &Value) -> impl Iterator<Item = &Value> {
         document
             .get("Controllers")
             .and_then(Value::as_array)
@@ -57,14 +56,14 @@ mod json {
         text_field(entry, &["Command Status", "Controller"])
     }
 
-    /// `None` if the command failed.
-    pub fn response(entry: &Value) -> Option<&Value> {
+    /// The data of an entry; `None` if the command failed.
+    pub fn response_data(entry: &Value) -> Option<&Value> {
         let done = text_field(entry, &["Command Status", "Status"])
             .is_some_and(|status| status == "Success");
         entry.get("Response Data").filter(|_| done)
     }
 
-    /// Text or number, trimmed.
+    /// A string or number at this path, trimmed.
     pub fn text_field(value: &Value, path: &[&str]) -> Option<String> {
         let mut at = value;
         for key in path {
@@ -78,7 +77,7 @@ mod json {
         Some(crate::text::display_safe(text.trim().as_bytes()))
     }
 
-    /// Case-insensitive.
+    /// Parses the value at this path; `meaning` gets it in lower case.
     pub fn parse_field<T: Copy>(
         value: &Value,
         path: &[&str],
@@ -87,14 +86,14 @@ mod json {
         parse_exact_field(value, path, |word| meaning(&normalise(word)))
     }
 
-    pub fn rows<'a>(data: &'a Value, key: &str) -> impl Iterator<Item = &'a Value> {
+    pub fn table_rows<'a>(data: &'a Value, key: &str) -> impl Iterator<Item = &'a Value> {
         data.get(key)
             .and_then(Value::as_array)
             .into_iter()
             .flatten()
     }
 
-    /// Case-sensitive.
+    /// Parses the value at this path; `meaning` gets it unchanged.
     pub fn parse_exact_field<T: Copy>(
         value: &Value,
         path: &[&str],
@@ -110,26 +109,27 @@ mod json {
 }
 mod megacli;
 mod volume_lookup;
-mod smart_cache {
+mod smart_array_cache {
     //! The cache modes and battery packs that the firmware of Smart Array and SmartRAID controllers
-    //! reports; ssacli and arcconf print them in the same words.
+    //! reports; ssacli and arcconf print the same words.
     //!
-    //! The parsers split lines into the volume's and the controller's fields. A volume set to cache
-    //! may be accelerated by something else than the controller's cache, so only acceleration
-    //! methods known to use it count.
+    //! Something other than the controller's cache may accelerate a volume that is set to cache.
+    //! Only acceleration methods known to use the controller's cache count.
 
     use super::fields::{Fields, normalise};
     use super::report::{FieldReading, Volume, default_write_mode, write_back_policy};
-    use crate::facts::catalog::controller::{Battery, OnFailure, Policy, WriteMode};
+    use crate::facts::catalog::controller::{
+        BatteryCondition, CachePolicy, CachePolicyInForce, OnBatteryFailure,
+    };
 
-    /// Write modes of a volume's cache: configured, current, and without battery.
-    pub struct Modes {
-        pub policy: FieldReading<Policy>,
-        pub in_force: FieldReading<WriteMode>,
-        pub on_failure: FieldReading<OnFailure>,
+    /// Write modes of a volume's cache: configured, current, and without a working battery.
+    pub struct CacheModes {
+        pub policy: FieldReading<CachePolicy>,
+        pub in_force: FieldReading<CachePolicyInForce>,
+        pub on_failure: FieldReading<OnBatteryFailure>,
     }
 
-    impl Modes {
+    impl CacheModes {
         pub fn apply_to(self, volume: Volume) -> Volume {
             Volume {
                 policy: self.policy,
@@ -140,84 +140,84 @@ mod smart_cache {
         }
     }
 
-    /// From the fields of the volume and of the controller's cache. `keeps_no_writes`: the cache
-    /// has no share for writes.
-    pub fn modes(own: &Fields, cache: &Fields, keeps_no_writes: bool) -> Modes {
+    /// Derives the modes from the fields of the volume and of the controller's cache.
+    /// `keeps_no_writes` means that the cache has no share for writes.
+    pub fn cache_modes(own: &Fields, cache: &Fields, keeps_no_writes: bool) -> CacheModes {
         let caching = own.parse_value("caching", |word| match word {
-            "enabled" => Some(Policy::WriteBack),
-            "disabled" => Some(Policy::WriteThrough),
+            "enabled" => Some(CachePolicy::WriteBack),
+            "disabled" => Some(CachePolicy::WriteThrough),
             _ => None,
         });
-        // Without a share for writes the cache holds none back, whatever the volume's setting.
+        // Without a share for writes the cache cannot write back, whatever the volume's setting.
         let caching = if keeps_no_writes {
-            caching.map(|_| Policy::WriteThrough)
+            caching.map(|_| CachePolicy::WriteThrough)
         } else {
             caching
         };
         let caching = match caching {
-            FieldReading::Value(Policy::WriteBack | Policy::AlwaysWriteBack)
-                if is_accelerated_otherwise(own) =>
+            FieldReading::Value(CachePolicy::WriteBack | CachePolicy::AlwaysWriteBack)
+                if bypasses_controller_cache(own) =>
             {
                 FieldReading::conflicting(
                     "`Caching` is Enabled although `LD Acceleration Method` is not the controller's cache",
                 )
             }
             FieldReading::Value(
-                Policy::WriteBack | Policy::AlwaysWriteBack | Policy::WriteThrough,
+                CachePolicy::WriteBack | CachePolicy::AlwaysWriteBack | CachePolicy::WriteThrough,
             )
             | FieldReading::Missing(..) => caching,
         };
         let on_failure = cache.parse_value("no-battery write cache", |word| match word {
-            "disabled" => Some(OnFailure::WriteThrough),
-            "enabled" => Some(OnFailure::Stays),
+            "disabled" => Some(OnBatteryFailure::WriteThrough),
+            "enabled" => Some(OnBatteryFailure::Stays),
             _ => None,
         });
         let now = cache.parse_value("cache status", |word| match word {
-            "ok" => Some(WriteMode::WriteBack),
+            "ok" => Some(CachePolicyInForce::WriteBack),
             word if word.starts_with("temporarily disabled")
                 || word.starts_with("permanently disabled") =>
             {
-                Some(WriteMode::WriteThrough)
+                Some(CachePolicyInForce::WriteThrough)
             }
             _ => None,
         });
         let (policy, in_force) = match caching.value() {
             // The controller may suspend caching although the volume is set to cache.
-            Some(Policy::WriteBack | Policy::AlwaysWriteBack) => {
+            Some(CachePolicy::WriteBack | CachePolicy::AlwaysWriteBack) => {
                 (on_failure.clone().map(write_back_policy), now)
             }
-            Some(Policy::WriteThrough) | None => (
-                caching.clone().only_if(&on_failure),
+            Some(CachePolicy::WriteThrough) | None => (
+                caching.clone().only_if_known(&on_failure),
                 caching.map(default_write_mode),
             ),
         };
-        Modes {
+        CacheModes {
             policy,
             in_force,
             on_failure,
         }
     }
 
-    /// Why the cache does not work as configured, in the firmware's words.
-    pub fn detail(fields: &Fields) -> Option<String> {
+    /// The firmware's reason why the cache does not work as configured.
+    pub fn cache_status_detail(fields: &Fields) -> Option<String> {
         fields
             .get("cache status details")
             .filter(|detail| !detail.is_empty())
             .map(str::to_owned)
     }
 
-    /// Whether there are battery or capacitor packs, from their count.
-    pub fn packs(fields: &Fields, key: &str) -> FieldReading<Battery> {
+    /// Whether battery or capacitor packs are present, from their count.
+    pub fn battery_pack_presence(fields: &Fields, key: &str) -> FieldReading<BatteryCondition> {
         fields.parse_value(key, |count| match count.parse() {
-            Ok(0) => Some(Battery::Absent),
-            Ok(1..=u32::MAX) => Some(Battery::Healthy),
+            Ok(0) => Some(BatteryCondition::Absent),
+            Ok(1..=u32::MAX) => Some(BatteryCondition::Healthy),
             Err(_) => None,
         })
     }
 
     /// Whether something other than the controller's cache accelerates the volume. Old firmware
     /// prints no method.
-    fn is_accelerated_otherwise(own: &Fields) -> bool {
+    fn bypasses_controller_cache(own: &Fields) -> bool {
         const METHOD: &str = "ld acceleration method";
         own.has(METHOD)
             && own
@@ -239,13 +239,13 @@ use self::query::{ControllerReport, QueryFn};
 use self::report::{Adapter, FieldReading, Volume};
 use self::volume_lookup::{DiskIdentity, VolumeAddressing, VolumeMatch};
 use crate::collector::{Collector, Request};
-use crate::drivers::{self, Family};
+use crate::error_readings::programs_disabled_reading;
 use crate::facts::catalog::{controller, device, host as machine};
 use crate::facts::{
     Choice, FactSet, Key, KeyInfo, Reading, Remedy, Source, Subject, UnknownReason, Value,
 };
 use crate::host::{Host, Tool, path_bytes, path_from_bytes};
-use crate::refusal::programs_disabled;
+use crate::scsi_drivers::{self, ControllerFamily};
 use crate::text::display_safe;
 
 pub const COLLECTOR: Collector = Collector {
@@ -253,18 +253,18 @@ pub const COLLECTOR: Collector = Collector {
     run,
 };
 
-/// The tools of a controller family, and how its volumes are found.
+/// The tools of a controller family, and how the family numbers volumes.
 struct FamilyTools {
-    /// Most informative first, each with its query.
+    /// The tools, each with its query, most informative first.
     tools: &'static [(Tool, QueryFn)],
-    /// The package to suggest if no tool is installed.
+    /// The package that a remedy names if no tool is installed.
     install: &'static str,
     addresses: VolumeAddressing,
 }
 
-fn family_tools(family: Family) -> FamilyTools {
+fn family_tools(family: ControllerFamily) -> FamilyTools {
     match family {
-        Family::MegaRaid => FamilyTools {
+        ControllerFamily::MegaRaid => FamilyTools {
             tools: &[
                 (Tool::Storcli, storcli::query),
                 (Tool::Perccli, storcli::query),
@@ -273,7 +273,7 @@ fn family_tools(family: Family) -> FamilyTools {
             install: "storcli",
             addresses: VolumeAddressing::MegaRaid,
         },
-        Family::SmartArray => FamilyTools {
+        ControllerFamily::SmartArray => FamilyTools {
             tools: &[
                 (Tool::Ssacli, ssacli::query),
                 (Tool::Hpssacli, ssacli::query),
@@ -282,7 +282,7 @@ fn family_tools(family: Family) -> FamilyTools {
             install: "ssacli",
             addresses: VolumeAddressing::SmartArray,
         },
-        Family::SmartRaid => FamilyTools {
+        ControllerFamily::SmartRaid => FamilyTools {
             tools: &[
                 (Tool::Ssacli, ssacli::query),
                 (Tool::Arcconf, arcconf::query),
@@ -290,8 +290,8 @@ fn family_tools(family: Family) -> FamilyTools {
             install: "ssacli",
             addresses: VolumeAddressing::Opaque,
         },
-        // The SCSI targets of their volumes do not follow the tool's numbers.
-        Family::MegaRaid9600 => FamilyTools {
+        // The SCSI targets of 9600 volumes do not follow the tool's numbers.
+        ControllerFamily::MegaRaid9600 => FamilyTools {
             tools: &[
                 (Tool::Storcli2, storcli2::query),
                 (Tool::Perccli2, storcli2::query),
@@ -299,12 +299,12 @@ fn family_tools(family: Family) -> FamilyTools {
             install: "storcli2",
             addresses: VolumeAddressing::Opaque,
         },
-        Family::Adaptec => FamilyTools {
+        ControllerFamily::Adaptec => FamilyTools {
             tools: &[(Tool::Arcconf, arcconf::query)],
             install: "arcconf",
             addresses: VolumeAddressing::Aacraid,
         },
-        Family::Unsupported => FamilyTools {
+        ControllerFamily::Unsupported => FamilyTools {
             tools: &[],
             install: "",
             addresses: VolumeAddressing::Opaque,
@@ -312,7 +312,6 @@ fn family_tools(family: Family) -> FamilyTools {
     }
 }
 
-/// The facts that tools report.
 const REPORTED_FACTS: [&KeyInfo; 5] = [
     &controller::BATTERY.info,
     &controller::POLICY.info,
@@ -322,37 +321,37 @@ const REPORTED_FACTS: [&KeyInfo; 5] = [
 ];
 
 fn run(host: &dyn Host, request: &Request, facts: &mut FactSet) {
-    let mut families: BTreeMap<Family, Vec<Subject>> = BTreeMap::new();
+    let mut families: BTreeMap<ControllerFamily, Vec<Subject>> = BTreeMap::new();
     for disk in facts.subjects_where(&device::KIND, |kind| kind.is_disk()) {
-        if let Some(family) = family(&disk, facts) {
+        if let Some(family) = controller_family(&disk, facts) {
             families.entry(family).or_default().push(disk);
         }
     }
     for (family, subjects) in families {
         match query_family(host, request, family, facts, &subjects) {
-            Ok(answers) => record_disks(host, family, &answers, facts, &subjects),
+            Ok(answers) => record_disk_volumes(host, family, &answers, facts, &subjects),
             Err(unknown) => {
                 for disk in &subjects {
-                    leave_unknown(disk, &unknown, facts);
+                    record_unknown_controller(disk, &unknown, facts);
                 }
             }
         }
     }
 }
 
-fn family(disk: &Subject, facts: &FactSet) -> Option<Family> {
+fn controller_family(disk: &Subject, facts: &FactSet) -> Option<ControllerFamily> {
     let driver = facts.value(disk, &device::DRIVER);
     let driver = driver.or_else(|| disk.name().starts_with("cciss").then(|| "cciss".to_owned()))?;
-    drivers::find(&driver)?
+    scsi_drivers::find_driver(&driver)?
         .controller()
         .map(|controller| controller.family)
 }
 
-/// The answers of the first tool that lists a controller.
+/// The report of the first tool that lists a controller.
 fn query_family(
     host: &dyn Host,
     request: &Request,
-    family: Family,
+    family: ControllerFamily,
     facts: &FactSet,
     disks: &[Subject],
 ) -> Result<ControllerReport, Reading<String>> {
@@ -362,10 +361,10 @@ fn query_family(
         ..
     } = family_tools(family);
     if known.is_empty() {
-        return Err(unsupported_tool());
+        return Err(unsupported_tool_reading());
     }
     if request.without_programs {
-        return Err(programs_disabled());
+        return Err(programs_disabled_reading());
     }
     if facts.value(&Subject::host(), &machine::PRIVILEGED) != Some(true) {
         let says = "only root can query a RAID controller";
@@ -393,15 +392,15 @@ fn query_family(
             UnknownReason::Absent,
             format!(
                 "no tool for {} is installed",
-                family.drivers().collect::<Vec<_>>().join(", ")
+                family.driver_names().collect::<Vec<_>>().join(", ")
             ),
         )
         .with_remedy(Remedy::Install(install.to_owned()))
     }))
 }
 
-/// For controllers whose tools walwise cannot parse.
-fn unsupported_tool() -> Reading<String> {
+/// The reading for controllers whose tools walwise cannot parse.
+fn unsupported_tool_reading() -> Reading<String> {
     let remedy = "check with the controller's own tool whether the battery protects the cache";
     Reading::unknown(
         UnknownReason::Absent,
@@ -410,7 +409,7 @@ fn unsupported_tool() -> Reading<String> {
     .with_remedy(Remedy::Do(remedy.to_owned()))
 }
 
-fn leave_unknown(disk: &Subject, unknown: &Reading<String>, facts: &mut FactSet) {
+fn record_unknown_controller(disk: &Subject, unknown: &Reading<String>, facts: &mut FactSet) {
     let others = [
         &controller::MODEL.info,
         &controller::TOOL.info,
@@ -421,10 +420,10 @@ fn leave_unknown(disk: &Subject, unknown: &Reading<String>, facts: &mut FactSet)
     }
 }
 
-/// Finds each disk's volume and records what the tool reports of it.
-fn record_disks(
+/// Finds each disk's volume and records the facts that the tool reports.
+fn record_disk_volumes(
     host: &dyn Host,
-    family: Family,
+    family: ControllerFamily,
     answers: &ControllerReport,
     facts: &mut FactSet,
     subjects: &[Subject],
@@ -469,7 +468,7 @@ fn record_disks(
             }
             VolumeMatch::PassThrough => {
                 let says = "the controller passes this disk through; it is not a volume";
-                leave_unknown(
+                record_unknown_controller(
                     subject,
                     &Reading::unknown(UnknownReason::Absent, says),
                     facts,
@@ -490,7 +489,7 @@ fn record_disks(
             VolumeMatch::NotFound(says) => {
                 let unknown =
                     Reading::unknown(UnknownReason::Ambiguous, format!("{source}: {says}"));
-                leave_unknown(
+                record_unknown_controller(
                     subject,
                     &unknown.with_remedy(Remedy::Do(find_volume_remedy(answers.tool, subject))),
                     facts,
@@ -500,7 +499,7 @@ fn record_disks(
     }
 }
 
-/// For a disk without a certain match among the tool's volumes.
+/// The remedy for a disk that matches none of the tool's volumes with certainty.
 fn find_volume_remedy(tool: Tool, disk: &Subject) -> String {
     format!(
         "find the serial number of {} in the output of {}: is it a volume or a pass-through (JBOD) disk?",
@@ -513,25 +512,26 @@ fn sysfs_directory(disk: &Subject) -> String {
     format!("/sys/class/block/{}", disk.name())
 }
 
-/// What the kernel knows to match a disk with a volume.
+/// The properties from the kernel by which a disk is matched with a volume.
 fn disk_identity(host: &dyn Host, subject: &Subject, facts: &FactSet) -> DiskIdentity {
-    let name = Path::new("/sys/class/block")
-        .join(path_from_bytes(crate::text::original_bytes(subject.name())));
-    let wwid = host.attribute(&name.join("device/wwid")).ok();
+    let name = Path::new("/sys/class/block").join(path_from_bytes(
+        crate::text::decode_display_safe(subject.name()),
+    ));
+    let wwid = host.read_attribute(&name.join("device/wwid")).ok();
     let disk = DiskIdentity {
         node: facts.value(subject, &device::PATH).unwrap_or_default(),
         wwn: wwid.and_then(|wwid| report::parse_wwn(wwid.strip_prefix("naa.")?)),
         model: facts.value(subject, &device::MODEL).unwrap_or_default(),
-        raid_level: host.attribute(&name.join("device/raid_level")).ok(),
+        raid_level: host.read_attribute(&name.join("device/raid_level")).ok(),
         ..DiskIdentity::default()
     };
-    match host.link(&name) {
+    match host.link_target(&name) {
         Ok(place) => disk.with_device_path(&display_safe(path_bytes(&place))),
         Err(_) => disk,
     }
 }
 
-/// Records the values on which all volumes agree that may be this disk.
+/// Records the values on which all volumes that may be this disk agree.
 fn record_volume(
     disk: &Subject,
     volumes: &[(&Adapter, &Volume)],
@@ -559,7 +559,7 @@ fn record_volume(
             source.clone(),
         );
     }
-    record_unanimous(
+    record_unanimous_value(
         disk,
         &controller::BATTERY,
         volumes,
@@ -567,7 +567,7 @@ fn record_volume(
         source,
         facts,
     );
-    record_unanimous(
+    record_unanimous_value(
         disk,
         &controller::POLICY,
         volumes,
@@ -575,7 +575,7 @@ fn record_volume(
         source,
         facts,
     );
-    record_unanimous(
+    record_unanimous_value(
         disk,
         &controller::POLICY_IN_FORCE,
         volumes,
@@ -583,7 +583,7 @@ fn record_volume(
         source,
         facts,
     );
-    record_unanimous(
+    record_unanimous_value(
         disk,
         &controller::ON_BATTERY_FAILURE,
         volumes,
@@ -591,7 +591,7 @@ fn record_volume(
         source,
         facts,
     );
-    record_unanimous(
+    record_unanimous_value(
         disk,
         &controller::DISK_CACHE,
         volumes,
@@ -601,7 +601,7 @@ fn record_volume(
     );
 }
 
-fn record_unanimous<'a, T: Choice>(
+fn record_unanimous_value<'a, T: Choice>(
     disk: &Subject,
     key: &Key<T>,
     volumes: &[(&'a Adapter, &'a Volume)],

@@ -1,18 +1,17 @@
-//! DRBD: when a device acknowledges a write, and what it flushes, from /proc/drbd of DRBD 8.4, the
-//! version in the kernel (drivers/block/drbd/drbd_proc.c), and from drbdsetup(8).
+//! DRBD: the point at which a device acknowledges a write, and the flushes that the device sends.
 //!
-//! The host's redaction decides which options are passed on. /proc/drbd of DRBD 9 has only its
-//! version. A device without a connection has no protocol. The lower device is among the `slaves`
-//! that the topology reads.
+//! The sources are /proc/drbd of DRBD 8.4, the version in the kernel
+//! (drivers/block/drbd/drbd_proc.c), and drbdsetup(8). /proc/drbd of DRBD 9 has only the version. A
+//! device without a connection has no protocol.
 
 use std::collections::BTreeMap;
 use std::path::Path;
 
 use crate::collector::{Collector, Request};
+use crate::error_readings::{error_reading, programs_disabled_reading};
 use crate::facts::catalog::device::{self, DeviceKind, DrbdOrdering, DrbdProtocol};
 use crate::facts::{Choice, FactSet, Reading, Remedy, Source, UnknownReason};
 use crate::host::{Host, HostErrorKind, Tool};
-use crate::refusal::{error_reading, programs_disabled};
 
 pub const COLLECTOR: Collector = Collector { id: "DRBD", run };
 
@@ -20,7 +19,7 @@ const PROC: &str = "/proc/drbd";
 const SHOW: [&str; 2] = ["show", "--show-defaults"];
 const COMMAND: &str = "drbdsetup show --show-defaults";
 
-/// The settings of a device, from either source.
+/// The settings of a device, from /proc/drbd or drbdsetup.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 struct DeviceReport {
     protocol: Option<DrbdProtocol>,
@@ -28,7 +27,7 @@ struct DeviceReport {
     md_flushes: Option<bool>,
 }
 
-/// By minor number.
+/// The devices' settings, by minor number.
 type Devices = BTreeMap<u32, DeviceReport>;
 
 fn run(host: &dyn Host, request: &Request, facts: &mut FactSet) {
@@ -46,9 +45,12 @@ fn run(host: &dyn Host, request: &Request, facts: &mut FactSet) {
             .name()
             .strip_prefix("drbd")
             .and_then(|minor| minor.parse().ok());
-        let (listed, shown) = (device_report(&listed, minor), device_report(&shown, minor));
-        let no_peer = "it has no connection to a peer";
-        let no_disk = "it has no disk on this host";
+        let (listed, shown) = (
+            find_device_report(&listed, minor),
+            find_device_report(&shown, minor),
+        );
+        let no_peer = "the device has no connection to a peer";
+        let no_disk = "the device has no disk on this host";
         let protocol = report_field(&listed, |said| said.protocol, no_peer);
         let ordering = report_field(&listed, |said| said.ordering, no_disk);
         facts.insert(
@@ -75,12 +77,12 @@ fn run(host: &dyn Host, request: &Request, facts: &mut FactSet) {
     }
 }
 
-/// All devices; needs no root.
+/// The settings of all devices from drbdsetup, which needs no root.
 fn query_drbdsetup(host: &dyn Host, request: &Request) -> Reading<Devices> {
     if request.without_programs {
-        return programs_disabled();
+        return programs_disabled_reading();
     }
-    match host.run(Tool::Drbdsetup, &SHOW) {
+    match host.run_tool(Tool::Drbdsetup, &SHOW) {
         Ok(text) => Reading::known(
             parse_show(&text),
             Source::Command {
@@ -93,37 +95,42 @@ fn query_drbdsetup(host: &dyn Host, request: &Request) -> Reading<Devices> {
     }
 }
 
-fn device_report(devices: &Reading<Devices>, minor: Option<u32>) -> Reading<DeviceReport> {
-    devices.as_ref().then(
-        |devices, source| match minor.map(|minor| devices.get(&minor)) {
+fn find_device_report(devices: &Reading<Devices>, minor: Option<u32>) -> Reading<DeviceReport> {
+    devices.as_ref().and_then_reading(|devices, source| {
+        match minor.map(|minor| devices.get(&minor)) {
             Some(Some(said)) => Reading::known(said.clone(), source),
-            Some(None) => {
-                Reading::unknown(UnknownReason::Absent, format!("{source} does not list it"))
-            }
-            None => Reading::unknown(UnknownReason::Malformed, "its name has no minor number"),
-        },
-    )
+            Some(None) => Reading::unknown(
+                UnknownReason::Absent,
+                format!("{source} does not list this device"),
+            ),
+            None => Reading::unknown(
+                UnknownReason::Malformed,
+                "the device name has no minor number",
+            ),
+        }
+    })
 }
 
-/// `otherwise` is the reason if the report lacks the field.
+/// A field of the report; `otherwise` is the reason if the report lacks the field.
 fn report_field<T>(
     said: &Reading<DeviceReport>,
     what: fn(&DeviceReport) -> Option<T>,
     otherwise: &str,
 ) -> Reading<T> {
-    said.as_ref().then(|said, source| match what(said) {
-        Some(value) => Reading::known(value, source),
-        None => Reading::unknown(UnknownReason::Absent, format!("{source}: {otherwise}")),
-    })
+    said.as_ref()
+        .and_then_reading(|said, source| match what(said) {
+            Some(value) => Reading::known(value, source),
+            None => Reading::unknown(UnknownReason::Absent, format!("{source}: {otherwise}")),
+        })
 }
 
-/// If neither is known the second is returned, because it has the remedy.
+/// The first reading if it is known, else the second, which has the remedy.
 fn first_known<T>(listed: Reading<T>, shown: Reading<T>) -> Reading<T> {
     if listed.is_known() { listed } else { shown }
 }
 
-/// A device is ` 0: cs:Connected ro:Primary/Secondary ds:UpToDate/UpToDate C r-----`, and with its
-/// resource a next line with `wo:f`.
+/// Parses /proc/drbd. A device is a line such as ` 0: cs:Connected ro:Primary/Secondary
+/// ds:UpToDate/UpToDate C r-----`. If the device has a resource, the next line has `wo:f`.
 fn parse_proc(text: &[u8]) -> Devices {
     let mut devices = Devices::new();
     let mut last = None;
@@ -165,7 +172,7 @@ fn parse_proc(text: &[u8]) -> Devices {
     devices
 }
 
-/// Redacted lines `MINOR: NAME=VALUE …`.
+/// Parses the redacted lines `MINOR: NAME=VALUE …`.
 fn parse_show(text: &[u8]) -> Devices {
     let line = |line: &[u8]| {
         let (minor, words) = std::str::from_utf8(line).ok()?.split_once(':')?;
@@ -189,7 +196,7 @@ fn parse_show(text: &[u8]) -> Devices {
             protocol: protocols
                 .filter_map(|(_, word)| DrbdProtocol::from_word(word))
                 .min(),
-            ordering: ordering([
+            ordering: write_ordering([
                 is_on("disk-barrier"),
                 is_on("disk-flushes"),
                 is_on("disk-drain"),
@@ -201,8 +208,8 @@ fn parse_show(text: &[u8]) -> Devices {
     text.split(|b| *b == b'\n').filter_map(line).collect()
 }
 
-/// The first method that is allowed is used (`max_allowed_wo` in drbd_receiver.c).
-fn ordering(allowed: [Option<bool>; 3]) -> Option<DrbdOrdering> {
+/// The method in use, which is the first one allowed (`max_allowed_wo` in drbd_receiver.c).
+fn write_ordering(allowed: [Option<bool>; 3]) -> Option<DrbdOrdering> {
     let methods = [
         DrbdOrdering::Barrier,
         DrbdOrdering::Flush,
@@ -234,7 +241,7 @@ mod tests {
     const SHOWN: &str = "0: protocol=C disk-barrier=no disk-flushes=yes disk-drain=yes md-flushes=no\n\
         1: disk-barrier=no disk-flushes=no disk-drain=no md-flushes=yes\n2:\n10: protocol=C protocol=A\n";
 
-    fn asking() -> Question {
+    fn show_question() -> Question {
         Question::Run(Tool::Drbdsetup, SHOW.map(str::to_owned).to_vec())
     }
 
@@ -265,7 +272,7 @@ mod tests {
         facts
     }
 
-    /// The fact for each device; `?` is unknown.
+    /// The values for all devices; `?` stands for unknown.
     fn fact_by_device<T: crate::facts::FactValue + ToString>(
         facts: &FactSet,
         key: &Key<T>,
@@ -285,7 +292,7 @@ mod tests {
         let both = collect(
             &FakeHost::default()
                 .file(PROC, TABLE)
-                .answer(asking(), SHOWN),
+                .answer(show_question(), SHOWN),
             false,
         );
         assert_eq!(fact_by_device(&both, &device::DRBD_PROTOCOL), "C ? ? ? A");
@@ -298,7 +305,9 @@ mod tests {
             "false true ? ? ?"
         );
         let of_9 = collect(
-            &FakeHost::default().file(PROC, OF_9).answer(asking(), SHOWN),
+            &FakeHost::default()
+                .file(PROC, OF_9)
+                .answer(show_question(), SHOWN),
             false,
         );
         assert_eq!(
@@ -332,7 +341,7 @@ mod tests {
     fn without_programs_or_devices_none_is_run() {
         let host = FakeHost::default()
             .file(PROC, TABLE)
-            .answer(asking(), SHOWN);
+            .answer(show_question(), SHOWN);
         let facts = collect(&host, true);
         assert_eq!(fact_by_device(&facts, &device::DRBD_PROTOCOL), "C ? ? ? A");
         let why = facts.get(&Subject::device("drbd0"), &device::DRBD_MD_FLUSHES);
@@ -346,7 +355,7 @@ mod tests {
             ),
             "{why:?}"
         );
-        assert!(!host.asked_questions().contains(&asking()));
+        assert!(!host.asked_questions().contains(&show_question()));
         let host = FakeHost::default();
         run(&host, &Request::default(), &mut FactSet::default());
         assert!(host.asked_questions().is_empty());
@@ -365,7 +374,7 @@ mod tests {
             ([no, yes, None], Some("flush")),
         ] {
             assert_eq!(
-                ordering(allowed).map(DrbdOrdering::as_str),
+                write_ordering(allowed).map(DrbdOrdering::as_str),
                 expect,
                 "{allowed:?}"
             );
@@ -376,7 +385,7 @@ mod tests {
         #[test]
         fn any_bytes_do_no_harm_and_a_bad_line_costs_itself(bad: Vec<u8>) {
             let bad = bad.iter().map(|b| if *b == b'\n' { b' ' } else { *b }).collect::<Vec<_>>();
-            // A second line of a device that already had one.
+            // Device 11 has its `wo:` line already, so a `wo:` in the bad line changes no device.
             let table = [TABLE.as_bytes(), b" 11: cs:Unconfigured\nwo:f\n", &bad, b"\n 12: cs:Unconfigured\n"].concat();
             let (clean, noisy) = (parse_proc(TABLE.as_bytes()), parse_proc(&table));
             prop_assume!(!bad.windows(5).any(|part| part == b": cs:"));

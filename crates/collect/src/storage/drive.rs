@@ -1,21 +1,19 @@
-//! Answers of the disks themselves, which only root can query: write caches, warnings, rotation,
-//! zones.
+//! The answers of the disks themselves, which only root can query: write caches, warnings,
+//! rotation, zones.
 //!
 //! Only disks below a mount or an unused device are queried: a bounded number, several at a time,
-//! each with the tool for its kind ([`nvme`], [`smart`], [`write_cache_flag`]). Verdicts are left
-//! to `durability`. A disk in standby is not woken, so its answers stay unknown.
+//! each with the tool for its kind ([`nvme`], [`smart`], [`write_cache_flag`]). A disk in standby
+//! is not woken, so its answers stay unknown.
 
 mod drive_query {
-    //! Queries of one disk: the tools, their output, and the facts from it.
-    //!
-    //! What each tool reports is left to its module.
+    //! A query of one disk: the tools, their output, and the facts derived from the output.
 
     use std::collections::BTreeSet;
 
+    use crate::error_readings::error_reading;
     use crate::escape::shell;
     use crate::facts::{FactValue, Key, KeyInfo, Reading, Remedy, Source, UnknownReason, Value};
     use crate::host::{Host, HostErrorKind, Tool};
-    use crate::refusal::error_reading;
     use crate::text::json;
 
     #[derive(Default)]
@@ -31,17 +29,16 @@ mod drive_query {
         }
     }
 
-    /// Runs tools for one disk.
     pub struct DriveQuery<'a> {
         pub host: &'a dyn Host,
         pub node: &'a str,
         pub timed_out: &'a BTreeSet<Tool>,
-        /// If set, no tool runs and every fact gets this reading.
+        /// If set, no tool runs, and every fact gets this reading.
         pub refusal: Option<&'a Reading<Value>>,
     }
 
     impl DriveQuery<'_> {
-        /// Runs the tool with these arguments and the disk's node.
+        /// Runs the tool with these arguments and the path of the disk's device node.
         pub fn run_tool(
             &self,
             tool: Tool,
@@ -57,7 +54,7 @@ mod drive_query {
                 let says = format!("{argv}: not run, because it timed out before");
                 return Err(Reading::unknown(UnknownReason::TimedOut, says));
             }
-            match self.host.run(tool, &arguments) {
+            match self.host.run_tool(tool, &arguments) {
                 Ok(text) => Ok(ToolOutput { text, argv }),
                 Err(miss) => Err(match miss.kind {
                     HostErrorKind::Absent => error_reading(&miss, &argv)
@@ -66,7 +63,7 @@ mod drive_query {
                         drive.timed_out.insert(tool);
                         error_reading(&miss, &argv)
                     }
-                    // Already root, so *run as root* is no remedy.
+                    // Tools run only as root, so *run as root* cannot be the remedy.
                     HostErrorKind::Denied => {
                         Reading::unknown(UnknownReason::Denied, format!("{argv}: {miss}"))
                     }
@@ -88,15 +85,15 @@ mod drive_query {
             }
         }
 
-        /// Null if there is no JSON.
+        /// The output's first JSON object; null if there is none.
         pub fn json(&self) -> serde_json::Value {
-            json::first_object(&self.text)
+            json::first_json_object(&self.text)
                 .map(|(first, _)| first)
                 .unwrap_or_default()
         }
 
-        /// *Absent* without a value; `what` is the field that the answer lacks.
-        pub fn reading<T>(&self, value: Option<T>, what: &str) -> Reading<T> {
+        /// The reading of a value; *absent* if the output lacks it. `what` names the field.
+        pub fn reading_or_absent<T>(&self, value: Option<T>, what: &str) -> Reading<T> {
             match value {
                 Some(value) => Reading::known(value, self.source()),
                 None => Reading::unknown(
@@ -106,8 +103,8 @@ mod drive_query {
             }
         }
 
-        /// For a field of every answer: *malformed* without it.
-        pub fn required<T>(&self, value: Option<T>, what: &str) -> Reading<T> {
+        /// The reading of a field that every output has; *malformed* if it is missing.
+        pub fn reading_or_malformed<T>(&self, value: Option<T>, what: &str) -> Reading<T> {
             match value {
                 Some(value) => Reading::known(value, self.source()),
                 None => Reading::unknown(
@@ -118,15 +115,15 @@ mod drive_query {
         }
     }
 
-    /// The refusal for a fact of another type.
+    /// Converts the refusal to the type of another fact.
     pub fn refusal_as<T>(refusal: &Reading<Value>) -> Reading<T> {
         refusal
             .clone()
-            .and_then(|_| Err("it was refused".to_owned()))
+            .and_then(|_| Err("the query was refused".to_owned()))
     }
 }
 mod write_cache_flag {
-    //! Just the write cache flag, from hdparm (SATA), sdparm (SCSI) or smartctl's text.
+    //! The write cache flag alone, from hdparm (SATA), sdparm (SCSI) or smartctl.
     //!
     //! Output follows hdparm.c, sdparm (mode page *Caching*) and smartmontools (scsiprint.cpp,
     //! ataprint.cpp). A SATA disk behind a SAS controller answers both hdparm and sdparm, so the
@@ -144,16 +141,16 @@ mod write_cache_flag {
     const SDPARM: (Tool, &[&str]) = (Tool::Sdparm, &["--get=WCE"]);
     const HDPARM: (Tool, &[&str]) = (Tool::Hdparm, &["-W"]);
 
-    /// For a disk that appears as SCSI and may be something else.
-    pub fn query_presented_disk(questions: &DriveQuery) -> DriveFacts {
+    /// Queries a disk that appears as SCSI but may be of another kind.
+    pub fn query_presented_disk_cache(questions: &DriveQuery) -> DriveFacts {
         let mut drive = DriveFacts::default();
         let cache = first_answer(questions, &[SDPARM, SMARTCTL], None, &mut drive);
         drive.insert(&device::DRIVE_CACHE, cache);
         drive
     }
 
-    /// For a physical disk; `otherwise` is recorded if no tool reports the flag.
-    pub fn query_any_tool(
+    /// Queries a physical disk; `otherwise` is recorded if no tool reports the flag.
+    pub fn query_write_cache_flag(
         questions: &DriveQuery,
         otherwise: Reading<DriveCache>,
         drive: &mut DriveFacts,
@@ -175,7 +172,9 @@ mod write_cache_flag {
         let mut why = otherwise;
         for (tool, words) in tools {
             let reading = match questions.run_tool(*tool, words, drive) {
-                Ok(answer) => answer.reading(flag(&answer.text), "the write cache"),
+                Ok(answer) => {
+                    answer.reading_or_absent(parse_cache_flag(&answer.text), "the write cache")
+                }
                 Err(refusal) => refusal_as(&refusal),
             };
             if reading.is_known() {
@@ -186,8 +185,8 @@ mod write_cache_flag {
         why.unwrap_or_else(Reading::not_collected)
     }
 
-    /// From any tool's text; `None` if two lines differ.
-    pub fn flag(answer: &[u8]) -> Option<DriveCache> {
+    /// Parses the flag in any tool's output; `None` if two lines differ.
+    pub fn parse_cache_flag(answer: &[u8]) -> Option<DriveCache> {
         let text = String::from_utf8_lossy(answer);
         let mut found: Option<DriveCache> = None;
         for line in text.lines() {
@@ -238,8 +237,8 @@ mod smart {
     //! hdparm or sdparm if smartctl does not print the cache.
     //!
     //! Keys follow smartmontools (ataprint.cpp, scsiprint.cpp). Serial numbers are not requested
-    //! (`-q noserial`), and a disk in standby stays there (`-n standby`). For a SAS disk the cache
-    //! is only in smartctl's text, not in its JSON.
+    //! (`-q noserial`), and a disk in standby stays there (`-n standby`). smartctl prints the cache
+    //! of a SAS disk only as text, not in JSON.
 
     use serde_json::Value as Json;
 
@@ -259,8 +258,11 @@ mod smart {
             Err(refusal) => {
                 drive.insert(&device::RPM, refusal_as(&refusal));
                 drive.insert(&device::SHINGLED, refusal_as(&refusal));
-                let cache =
-                    write_cache_flag::query_any_tool(questions, refusal_as(&refusal), &mut drive);
+                let cache = write_cache_flag::query_write_cache_flag(
+                    questions,
+                    refusal_as(&refusal),
+                    &mut drive,
+                );
                 drive.insert(&device::DRIVE_CACHE, cache);
                 return drive;
             }
@@ -272,17 +274,17 @@ mod smart {
             drive.insert(&device::DRIVE_CACHE, asleep_reading(&answer));
             return drive;
         }
-        let cache = match cache(&json) {
+        let cache = match write_cache_state(&json) {
             Some(cache) => Reading::known(cache, answer.source()),
-            None => write_cache_flag::query_any_tool(
+            None => write_cache_flag::query_write_cache_flag(
                 questions,
-                answer.reading(None, "the write cache"),
+                answer.reading_or_absent(None, "the write cache"),
                 &mut drive,
             ),
         };
         drive.insert(&device::DRIVE_CACHE, cache);
-        drive.insert(&device::RPM, rpm(&answer, &json));
-        if hides_zones(&json) {
+        drive.insert(&device::RPM, rotation_rate(&answer, &json));
+        if is_drive_managed_smr(&json) {
             drive.insert(
                 &device::SHINGLED,
                 Reading::known(Shingled::DriveManaged, answer.source()),
@@ -291,7 +293,7 @@ mod smart {
         drive
     }
 
-    pub fn cache(json: &Json) -> Option<DriveCache> {
+    pub fn write_cache_state(json: &Json) -> Option<DriveCache> {
         Some(if json.pointer("/write_cache/enabled")?.as_bool()? {
             DriveCache::On
         } else {
@@ -299,19 +301,19 @@ mod smart {
         })
     }
 
-    fn rpm(answer: &ToolOutput, json: &Json) -> Reading<u64> {
+    fn rotation_rate(answer: &ToolOutput, json: &Json) -> Reading<u64> {
         match json.get("rotation_rate").and_then(Json::as_u64) {
             Some(0) => Reading::unknown(
                 UnknownReason::Absent,
-                format!("`{}`: it has no rotating platters", answer.argv),
+                format!("`{}`: the disk has no rotating platters", answer.argv),
             ),
-            rate => answer.reading(rate, "a rotation speed"),
+            rate => answer.reading_or_absent(rate, "a rotation speed"),
         }
     }
 
-    /// Whether the disk is drive-managed SMR: by its own report, or by smartmontools' list of
+    /// Whether the disk is drive-managed SMR, by its own report or by smartmontools' list of
     /// models.
-    pub fn hides_zones(json: &Json) -> bool {
+    pub fn is_drive_managed_smr(json: &Json) -> bool {
         let says = |at: &str, word: &str| {
             json.pointer(at)
                 .and_then(Json::as_str)
@@ -325,7 +327,7 @@ mod smart {
             || scsi == Some(true)
     }
 
-    /// Whether smartctl skipped it: `Device is in STANDBY mode, exit(2)`.
+    /// Whether smartctl skipped the disk: `Device is in STANDBY mode, exit(2)`.
     pub fn is_asleep(json: &Json) -> bool {
         let messages = json.pointer("/smartctl/messages").and_then(Json::as_array);
         let text = |message: &Json| {
@@ -359,14 +361,14 @@ use std::slice;
 
 use self::drive_query::{DriveFacts, DriveQuery};
 use crate::collector::{Collector, Request};
+use crate::error_readings::programs_disabled_reading;
 use crate::facts::catalog::device::{self, DeviceKind, Shingled, Transport};
 use crate::facts::catalog::{controller, host as machine, mount};
 use crate::facts::note::StorageNote;
 use crate::facts::{FactSet, KeyInfo, Reading, Remedy, Scope, Subject, UnknownReason, Value};
 use crate::host::{Host, path_bytes};
-use crate::lookup::mount_of_path;
 use crate::parallel;
-use crate::refusal::programs_disabled;
+use crate::path_lookup::mount_of_path;
 use crate::text::display_safe;
 
 pub const COLLECTOR: Collector = Collector { id: "disks", run };
@@ -378,7 +380,6 @@ const CONCURRENT_DISKS: usize = 8;
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum QueryMethod {
     Nvme,
-    /// Physical SATA and SAS disks.
     Disk,
     /// SCSI disks of a hypervisor or USB bridge.
     Presented,
@@ -414,9 +415,9 @@ fn run(host: &dyn Host, request: &Request, facts: &mut FactSet) {
     if disks.is_empty() {
         return;
     }
-    let partitions = Partitions::from_facts(facts);
+    let partitions = PartitionsByDisk::from_facts(facts);
     let unasked = if request.without_programs {
-        Some(programs_disabled())
+        Some(programs_disabled_reading())
     } else if facts.value(&Subject::host(), &machine::PRIVILEGED) != Some(true) {
         Some(
             Reading::unknown(UnknownReason::Denied, "only root can query a disk")
@@ -430,7 +431,10 @@ fn run(host: &dyn Host, request: &Request, facts: &mut FactSet) {
     }
     let (asked, rest) = disks.split_at(disks.len().min(MAX_DISKS));
     if !rest.is_empty() {
-        let says = format!("{} disks were queried, and this one was not", asked.len());
+        let says = format!(
+            "only {} disks were queried, and this one was not",
+            asked.len()
+        );
         record_refusal(
             host,
             rest,
@@ -443,7 +447,7 @@ fn run(host: &dyn Host, request: &Request, facts: &mut FactSet) {
             asked: asked.len(),
         });
     }
-    // A tool that timed out on one disk is not run on the next ones.
+    // A tool that timed out on one disk is not run on later disks.
     let mut late = BTreeSet::new();
     for some in asked.chunks(CONCURRENT_DISKS) {
         let node = |disk| facts.value(disk, &device::PATH).unwrap_or_default();
@@ -464,11 +468,11 @@ fn run(host: &dyn Host, request: &Request, facts: &mut FactSet) {
         });
         for (one, drive) in some.iter().zip(drive) {
             let disk = &one.0;
-            // A panic while parsing affects this disk only.
+            // A panic in a parser affects only this disk.
             let Ok(drive) = drive else {
                 let failed = Reading::unknown(
                     UnknownReason::Malformed,
-                    "reading the disk's answers failed",
+                    "the disk's answers could not be parsed",
                 );
                 record_refusal(host, slice::from_ref(one), &partitions, &failed, facts);
                 facts.add_note(StorageNote::DiskUnread { disk: disk.clone() });
@@ -476,7 +480,7 @@ fn run(host: &dyn Host, request: &Request, facts: &mut FactSet) {
             };
             late.extend(&drive.timed_out);
             for (key, reading) in drive.facts {
-                record(disk, &partitions, &key, reading, facts);
+                record_drive_fact(disk, &partitions, &key, reading, facts);
             }
         }
     }
@@ -486,14 +490,14 @@ fn query_disk(questions: &DriveQuery, method: QueryMethod) -> DriveFacts {
     match method {
         QueryMethod::Nvme => nvme::query_drive(questions),
         QueryMethod::Disk => smart::query_drive(questions),
-        QueryMethod::Presented => write_cache_flag::query_presented_disk(questions),
+        QueryMethod::Presented => write_cache_flag::query_presented_disk_cache(questions),
     }
 }
 
-struct Partitions(BTreeMap<Subject, Vec<Subject>>);
+struct PartitionsByDisk(BTreeMap<Subject, Vec<Subject>>);
 
-impl Partitions {
-    /// One pass for all disks: a large host has thousands.
+impl PartitionsByDisk {
+    /// One pass over the edges serves all disks, because a large host has thousands of disks.
     fn from_facts(facts: &FactSet) -> Self {
         let mut partitions: BTreeMap<Subject, Vec<Subject>> = BTreeMap::new();
         for (top, base) in facts.edges() {
@@ -515,10 +519,11 @@ impl Partitions {
     }
 }
 
-/// Hidden zones matter only if the kernel shows none.
-fn record(
+/// Records a reading for a disk. A reading of zones is recorded for the partitions too, but only if
+/// the kernel shows no zones.
+fn record_drive_fact(
     disk: &Subject,
-    partitions: &Partitions,
+    partitions: &PartitionsByDisk,
     key: &KeyInfo,
     reading: Reading<Value>,
     facts: &mut FactSet,
@@ -527,7 +532,7 @@ fn record(
         return facts.insert_value(disk, key, reading);
     }
     let known = facts.value(disk, &device::SHINGLED);
-    if known.is_some_and(Shingled::is_reported) || (known.is_some() && !reading.is_known()) {
+    if known.is_some_and(Shingled::reports_zones) || (known.is_some() && !reading.is_known()) {
         return;
     }
     for subject in partitions.disk_partitions(disk).iter().chain([disk]) {
@@ -535,11 +540,11 @@ fn record(
     }
 }
 
-/// Runs no tool; records the reason for every fact that the answers would give.
+/// Records the reason for every fact that the answers would give, without running a tool.
 fn record_refusal(
     host: &dyn Host,
     disks: &[(Subject, QueryMethod)],
-    partitions: &Partitions,
+    partitions: &PartitionsByDisk,
     reading: &Reading<Value>,
     facts: &mut FactSet,
 ) {
@@ -551,12 +556,12 @@ fn record_refusal(
     };
     for (disk, method) in disks {
         for (key, reading) in query_disk(&questions, *method).facts {
-            record(disk, partitions, &key, reading, facts);
+            record_drive_fact(disk, partitions, &key, reading, facts);
         }
     }
 }
 
-/// Disks below the target, then mounts, then unused devices, each once.
+/// The disks below the target, then those below mounts, then those below unused devices, each once.
 fn disks_to_query(request: &Request, facts: &FactSet) -> Vec<(Subject, QueryMethod)> {
     let asked = request.target.as_deref().map(path_bytes).and_then(|path| {
         let node = display_safe(path);
@@ -566,23 +571,23 @@ fn disks_to_query(request: &Request, facts: &FactSet) -> Vec<(Subject, QueryMeth
                 .is_some_and(|path| path == node)
         };
         let device = facts
-            .subjects(Scope::Device)
+            .subjects_of_scope(Scope::Device)
             .find(is_it)
             .filter(|_| path.starts_with(b"/dev/"));
         device.cloned().or_else(|| mount_of_path(facts, path))
     });
     let mounts = facts.subjects_where(&mount::CLASS, |class| class.is_block());
-    let unused = facts.subjects_where(&device::CONTENT, |content| content.is_available());
+    let unused = facts.subjects_where(&device::CONTENT, |content| content.allows_new_filesystem());
     let mut seen = BTreeSet::new();
     let mut disks = Vec::new();
     for top in asked.iter().chain(&mounts).chain(&unused) {
-        // One walk for all: shared layers are visited once.
+        // The walks share `seen`, so layers in common are visited once.
         let mut open = vec![top];
         while let Some(subject) = open.pop() {
             if !seen.insert(subject.clone()) {
                 continue;
             }
-            let below = facts.below(subject);
+            let below = facts.directly_below(subject);
             if below.is_empty()
                 && let Some(method) = QueryMethod::for_disk(subject, facts)
             {

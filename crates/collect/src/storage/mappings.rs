@@ -1,9 +1,8 @@
-//! Targets of device-mapper devices (linear, thin, cache …): offsets of linear ones, mode of a
-//! cache, and state, from dmsetup(8) as root, once for the host.
+//! The targets of device-mapper devices (linear, thin, cache …): offsets of linear ones, mode of a
+//! cache, and state, from one run of dmsetup(8) as root.
 //!
-//! The host's redaction decides which parts of the tables are passed on. A volume may have several
-//! targets; an unlisted one is `other`. The state is known if `dmsetup status` lists the same
-//! targets as `dmsetup table`.
+//! The host passes on only parts of the tables. A volume may have several targets; an unlisted one
+//! is `other`. The state is known if `dmsetup status` lists the same targets as `dmsetup table`.
 
 mod status;
 
@@ -11,12 +10,12 @@ use std::collections::BTreeMap;
 
 use self::status::TargetStatus;
 use crate::collector::{Collector, Request};
+use crate::error_readings::{error_reading, programs_disabled_reading};
 use crate::facts::catalog::device::{self, DeviceKind, DmCacheMode, MappingState};
 use crate::facts::catalog::host as machine;
 use crate::facts::{Choice, FactSet, Reading, Remedy, Source, Subject, UnknownReason};
 use crate::host::{Host, HostErrorKind, Tool};
 use crate::parallel;
-use crate::refusal::{error_reading, programs_disabled};
 use crate::text::display_safe;
 
 pub const COLLECTOR: Collector = Collector {
@@ -24,15 +23,14 @@ pub const COLLECTOR: Collector = Collector {
     run,
 };
 
-/// A target of a device: its type, and the following words.
 #[derive(Clone)]
-struct Target {
+struct MapperTarget {
     kind: String,
     words: Vec<String>,
 }
 
-impl Target {
-    /// Of a linear target: start, and offset on the device below, in sectors.
+impl MapperTarget {
+    /// The start of a linear target and its offset on the device below, in sectors.
     fn start_and_offset(&self) -> Option<[u64; 2]> {
         let [start, offset] = self.words.as_slice() else {
             return None;
@@ -40,19 +38,18 @@ impl Target {
         Some([start.parse().ok()?, offset.parse().ok()?])
     }
 
-    /// Cache mode, or multipath's behaviour without paths.
+    /// The cache mode, or multipath's behaviour without paths.
     fn mode(&self) -> Option<&str> {
         self.words.first().map(String::as_str)
     }
 
-    /// A thin-pool status from a walwise 0.1 capture, which lacked other targets.
     fn is_of_older_capture(&self) -> bool {
         let is_pair = matches!(self.words.as_slice(), [metadata, _] if metadata.contains('/'));
         self.kind == "thin-pool" && (is_pair || self.words == ["failed"])
     }
 
-    /// For the words of a status, not of a table.
-    fn status(&self, name: &str) -> Result<TargetStatus, String> {
+    /// Parses the words of a status, as opposed to a table.
+    fn parse_status(&self, name: &str) -> Result<TargetStatus, String> {
         let words: Vec<&str> = self.words.iter().map(String::as_str).collect();
         let unknown = || {
             format!(
@@ -60,17 +57,17 @@ impl Target {
                 self.kind
             )
         };
-        status::parse(&self.kind, &words).ok_or_else(unknown)
+        status::parse_target_status(&self.kind, &words).ok_or_else(unknown)
     }
 }
 
-/// By device name.
-type Tables = BTreeMap<String, Vec<Target>>;
+/// Targets by device name.
+type Tables = BTreeMap<String, Vec<MapperTarget>>;
 
-/// Bytes per unit of a table.
+/// Bytes per sector, the unit of a table.
 const SECTOR: u64 = 512;
 
-/// Log2 of the largest reported alignment in sectors: 1 MiB.
+/// The largest alignment reported, 1 MiB, as log2 of its sectors.
 const MAX_ALIGNMENT_BITS: u32 = 11;
 
 fn run(host: &dyn Host, request: &Request, facts: &mut FactSet) {
@@ -89,26 +86,29 @@ fn run(host: &dyn Host, request: &Request, facts: &mut FactSet) {
         argv: "dmsetup table".to_owned(),
     };
     for (subject, name) in devices {
-        let found = table.as_ref().then(|table, _| match table.get(&name) {
-            Some(targets) => Reading::known(targets.clone(), of_table.clone()),
-            None => Reading::unknown(
-                UnknownReason::Malformed,
-                format!("`dmsetup table` does not list {name}"),
-            ),
-        });
+        let found = table
+            .as_ref()
+            .and_then_reading(|table, _| match table.get(&name) {
+                Some(targets) => Reading::known(targets.clone(), of_table.clone()),
+                None => Reading::unknown(
+                    UnknownReason::Malformed,
+                    format!("`dmsetup table` does not list {name}"),
+                ),
+            });
         record_state(&subject, &found, &status, &name, facts);
-        // The UUIDs of other kinds imply their targets, so an unread table is no gap there.
+        // The UUIDs of other kinds show their targets, so an unread table is not a gap there.
         let kind = facts.value(&subject, &device::KIND);
-        if found.is_known() || kind.is_some_and(DeviceKind::is_mapping) {
-            describe(&subject, &found, facts);
+        if found.is_known() || kind.is_some_and(DeviceKind::is_generic_mapping) {
+            record_mapping(&subject, &found, facts);
         }
     }
 }
 
-/// The worst state of its targets; fine if no target has one.
+/// Records the worst state of the device's targets, with failed parts and usage. A device whose
+/// targets have no state is *fine*.
 fn record_state(
     subject: &Subject,
-    found: &Reading<Vec<Target>>,
+    found: &Reading<Vec<MapperTarget>>,
     status: &Reading<Tables>,
     name: &str,
     facts: &mut FactSet,
@@ -126,16 +126,21 @@ fn record_state(
         }
         (Some(kinds), _) => status.clone().and_then(|all| {
             let listed = all.get(name).map(Vec::as_slice).unwrap_or_default();
-            // A thin volume has its pool's state (`thin_status` in drivers/md/dm-thin.c); older
-            // captures have just that.
+            // A thin volume has its pool's state (`thin_status` in drivers/md/dm-thin.c). Captures
+            // of walwise 0.1 have only pools.
             let is_by_pool = listed.is_empty() && kinds.iter().all(|kind| kind == "thin");
-            if is_by_pool && all.values().flatten().any(Target::is_of_older_capture) {
+            if is_by_pool
+                && all
+                    .values()
+                    .flatten()
+                    .any(MapperTarget::is_of_older_capture)
+            {
                 return Ok(vec![MappingState::Fine.into()]);
             }
             if !listed.iter().map(|one| &one.kind).eq(kinds) {
-                return Err(format!("it does not list every target of {name}"));
+                return Err(format!("not every target of {name} is listed"));
             }
-            listed.iter().map(|one| one.status(name)).collect()
+            listed.iter().map(|one| one.parse_status(name)).collect()
         }),
         (None, _) => bearing.clone().map(|_| Vec::new()),
     };
@@ -175,7 +180,7 @@ fn record_state(
     facts.insert(subject, &device::DM_STATE, state);
 }
 
-fn describe(subject: &Subject, found: &Reading<Vec<Target>>, facts: &mut FactSet) {
+fn record_mapping(subject: &Subject, found: &Reading<Vec<MapperTarget>>, facts: &mut FactSet) {
     let is = |target: &str| {
         found
             .value()
@@ -188,10 +193,10 @@ fn describe(subject: &Subject, found: &Reading<Vec<Target>>, facts: &mut FactSet
             .clone()
             .map(|all| all.into_iter().map(|one| one.kind).collect()),
     );
-    facts.insert(subject, &device::DM_ALIGNMENT, alignment(found));
+    facts.insert(subject, &device::DM_ALIGNMENT, common_alignment(found));
     if is("cache") || is("writecache") {
         let mode = found.clone().and_then(|all| {
-            // A writecache always holds writes back; the worst of several counts.
+            // The worst of several targets counts; a writecache always holds writes back.
             let held = all.iter().any(|one| {
                 one.kind == "writecache" || one.kind == "cache" && one.mode() == Some("writeback")
             });
@@ -203,7 +208,7 @@ fn describe(subject: &Subject, found: &Reading<Vec<Target>>, facts: &mut FactSet
                 (false, true) => Err("cache without a mode".to_owned()),
                 (false, false) => {
                     let cache = all.iter().find(|one| one.kind == "cache");
-                    DmCacheMode::parse_word(cache.and_then(Target::mode).ok_or("no mode")?)
+                    DmCacheMode::parse_word(cache.and_then(MapperTarget::mode).ok_or("no mode")?)
                 }
             }
         });
@@ -214,7 +219,7 @@ fn describe(subject: &Subject, found: &Reading<Vec<Target>>, facts: &mut FactSet
             match all
                 .iter()
                 .find(|one| one.kind == "multipath")
-                .and_then(Target::mode)
+                .and_then(MapperTarget::mode)
             {
                 Some("queue_if_no_path") => Ok(true),
                 Some("fail_if_no_path") => Ok(false),
@@ -225,16 +230,21 @@ fn describe(subject: &Subject, found: &Reading<Vec<Target>>, facts: &mut FactSet
     }
 }
 
-/// The largest power of two that divides all starts and offsets of an all-linear device.
-fn alignment(found: &Reading<Vec<Target>>) -> Reading<u64> {
+/// The largest power of two that divides all starts and offsets of an all-linear device, in bytes,
+/// at most 1 MiB.
+fn common_alignment(found: &Reading<Vec<MapperTarget>>) -> Reading<u64> {
     if found
         .value()
         .is_some_and(|all| all.iter().any(|one| one.kind != "linear"))
     {
-        return Reading::unknown(UnknownReason::Absent, "its targets are not all linear");
+        return Reading::unknown(
+            UnknownReason::Absent,
+            "not all targets of the device are linear",
+        );
     }
     found.clone().and_then(|all| {
-        let places: Option<Vec<[u64; 2]>> = all.iter().map(Target::start_and_offset).collect();
+        let places: Option<Vec<[u64; 2]>> =
+            all.iter().map(MapperTarget::start_and_offset).collect();
         let places = places.ok_or("linear target without its offsets")?;
         let bits = places
             .as_flattened()
@@ -244,14 +254,14 @@ fn alignment(found: &Reading<Vec<Target>>) -> Reading<u64> {
     })
 }
 
-/// Table and status, queried in parallel.
+/// Runs `dmsetup table` and `dmsetup status` in parallel.
 fn query_dmsetup(
     host: &dyn Host,
     request: &Request,
     facts: &FactSet,
 ) -> (Reading<Vec<u8>>, Reading<Vec<u8>>) {
     if request.without_programs {
-        return (programs_disabled(), programs_disabled());
+        return (programs_disabled_reading(), programs_disabled_reading());
     }
     if facts.value(&Subject::host(), &machine::PRIVILEGED) != Some(true) {
         let denied = || {
@@ -260,7 +270,7 @@ fn query_dmsetup(
         };
         return (denied(), denied());
     }
-    let run = |what: &'static str| match host.run(Tool::Dmsetup, &[what]) {
+    let run = |what: &'static str| match host.run_tool(Tool::Dmsetup, &[what]) {
         Ok(text) => Reading::known(
             text,
             Source::Command {
@@ -277,12 +287,12 @@ fn query_dmsetup(
     (table, status)
 }
 
-/// Lines `NAME: TARGET [WORD…]` of a table or status.
+/// Parses the lines `NAME: TARGET [WORD…]` of a table or status.
 fn parse_table(text: &[u8]) -> Tables {
     let mut table = Tables::new();
-    for (name, mut words) in lines(text) {
+    for (name, mut words) in split_dmsetup_lines(text) {
         let Some(kind) = words.next() else { continue };
-        let target = Target {
+        let target = MapperTarget {
             kind: kind.to_owned(),
             words: words.map(str::to_owned).collect(),
         };
@@ -294,7 +304,9 @@ fn parse_table(text: &[u8]) -> Tables {
     table
 }
 
-fn lines(text: &[u8]) -> impl Iterator<Item = (&str, std::str::SplitAsciiWhitespace<'_>)> {
+fn split_dmsetup_lines(
+    text: &[u8],
+) -> impl Iterator<Item = (&str, std::str::SplitAsciiWhitespace<'_>)> {
     text.split(|b| *b == b'\n').filter_map(|line| {
         let (name, rest) = std::str::from_utf8(line).ok()?.split_once(": ")?;
         Some((name, rest.split_ascii_whitespace()))
@@ -309,7 +321,7 @@ mod tests {
     use crate::host::Question;
     use crate::testing::FakeHost;
 
-    fn asking(what: &str) -> Question {
+    fn dmsetup_question(what: &str) -> Question {
         Question::Run(Tool::Dmsetup, vec![what.to_owned()])
     }
 
@@ -356,8 +368,8 @@ mod tests {
     fn machine() -> FakeHost {
         let table = "vg-pool-tpool: thin-pool \nvg-thin: thin \nvg-hot: cache writethrough\nvg-hot: writecache \nluks: crypt \n";
         FakeHost::default()
-            .answer(asking("table"), table)
-            .answer(asking("status"), STATUS)
+            .answer(dmsetup_question("table"), table)
+            .answer(dmsetup_question("status"), STATUS)
     }
 
     #[test]
@@ -408,7 +420,7 @@ mod tests {
         }
     }
 
-    /// A lost, doubled, truncated or unknown line makes only its own device's state unknown.
+    /// A lost, repeated, truncated or unknown line makes only its own device's state unknown.
     #[test]
     fn a_state_is_known_from_a_whole_answer_only() {
         let lines: Vec<&str> = STATUS.lines().collect();
@@ -430,7 +442,7 @@ mod tests {
                     .map(|line| (*line).to_owned())
                     .collect::<Vec<_>>();
                 text[which] = hurt(lines[which]);
-                let host = machine().answer(asking("status"), text.join("\n"));
+                let host = machine().answer(dmsetup_question("status"), text.join("\n"));
                 let facts = collect(&host, true, false);
                 for name in ["dm-0", "dm-1", "dm-2"] {
                     let state = facts.get(&Subject::device(name), &device::DM_STATE);
@@ -445,7 +457,11 @@ mod tests {
                 }
             }
         }
-        let facts = collect(&machine().answer(asking("status"), ""), true, false);
+        let facts = collect(
+            &machine().answer(dmsetup_question("status"), ""),
+            true,
+            false,
+        );
         assert_eq!(
             facts.value(&Subject::device("dm-3"), &device::DM_STATE),
             Some(MappingState::Fine),
@@ -466,7 +482,11 @@ mod tests {
             ("failed", MappingState::Failed),
         ] {
             let status = format!("vg-pool-tpool: thin-pool {pool}\n");
-            let facts = collect(&machine().answer(asking("status"), &status), true, false);
+            let facts = collect(
+                &machine().answer(dmsetup_question("status"), &status),
+                true,
+                false,
+            );
             assert_eq!(
                 facts.value(&Subject::device("dm-0"), &device::DM_STATE),
                 Some(state)
@@ -487,10 +507,13 @@ mod tests {
     fn a_failed_pool_and_a_cache_without_a_mode_are_unknown() {
         let host = FakeHost::default()
             .answer(
-                asking("table"),
+                dmsetup_question("table"),
                 "vg-pool-tpool: thin-pool \nvg-hot: cache \n",
             )
-            .answer(asking("status"), "vg-pool-tpool: thin-pool failed\n");
+            .answer(
+                dmsetup_question("status"),
+                "vg-pool-tpool: thin-pool failed\n",
+            );
         let facts = collect(&host, true, false);
         let pool = Subject::device("dm-0");
         assert_eq!(facts.value(&pool, &device::THIN_DATA), None);
@@ -517,13 +540,13 @@ mod tests {
             ("vg-new: linear 0 2047\n", Some(512)),
             ("vg-new: linear 0 0\n", Some(1 << 20)),
             ("vg-new: linear 0 2048\nvg-new: striped \n", None),
-            // An older capture, and a table that could not be parsed.
+            // The table of an older capture, and tables that cannot be parsed.
             ("vg-new: linear \n", None),
             ("vg-new: linear 0 x\n", None),
             ("vg-new: linear 0 2048\nvg-new: linear \n", None),
         ] {
             let facts = collect(
-                &FakeHost::default().answer(asking("table"), table),
+                &FakeHost::default().answer(dmsetup_question("table"), table),
                 true,
                 false,
             );
@@ -545,7 +568,7 @@ mod tests {
         #[test]
         fn any_bytes_do_no_harm(bytes: Vec<u8>) {
             for targets in parse_table(&bytes).into_values() {
-                drop(targets.iter().map(|target| target.status("x")).collect::<Vec<_>>());
+                drop(targets.iter().map(|target| target.parse_status("x")).collect::<Vec<_>>());
             }
         }
     }

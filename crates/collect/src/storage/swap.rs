@@ -1,27 +1,27 @@
 //! Swap: the devices that hold it, from /proc/swaps (proc(5)).
 //!
-//! A swap file counts for the device below its mount. If a line names something unknown, no other
-//! device is known to be free of swap; likewise in an LXC container, whose /proc/swaps is
-//! synthesised by lxcfs.
+//! A swap file counts for the device below its mount. After a line with an unknown device, no other
+//! device is known to be free of swap. The same holds in an LXC container, where lxcfs synthesises
+//! /proc/swaps.
 
 use std::collections::BTreeSet;
 use std::path::Path;
 
 use crate::collector::{Collector, Request};
-use crate::escape::fstab::unescape;
+use crate::error_readings::error_reading;
+use crate::escape::fstab::decode_fstab_field;
 use crate::facts::catalog::{device, host as machine};
 use crate::facts::{FactSet, Reading, Scope, Source, Subject, UnknownReason};
 use crate::host::Host;
-use crate::lookup::{device_of_path, mount_of_path};
-use crate::refusal::error_reading;
+use crate::path_lookup::{device_of_path, mount_of_path};
 use crate::text::display_safe;
 
 pub const COLLECTOR: Collector = Collector { id: "swap", run };
 
 const SWAPS: &str = "/proc/swaps";
 
-/// As the kernel prints them; empty if unknown.
-pub fn active_paths(host: &dyn Host, facts: &FactSet) -> Vec<Vec<u8>> {
+/// The paths of active swap, as the kernel prints them; empty if unknown.
+pub fn active_swap_paths(host: &dyn Host, facts: &FactSet) -> Vec<Vec<u8>> {
     if facts
         .value(&Subject::host(), &machine::CONTAINER)
         .is_some_and(|container| container == "lxc")
@@ -36,10 +36,10 @@ pub fn active_paths(host: &dyn Host, facts: &FactSet) -> Vec<Vec<u8>> {
         words
             .next()
             .zip(words.next())
-            .map(|(path, _)| unescape(path))
+            .map(|(path, _)| decode_fstab_field(path))
     };
     text.split(|b| *b == b'\n')
-        // The first line is the heading.
+        // The first line is a heading.
         .skip(1)
         .filter_map(path)
         .collect()
@@ -62,11 +62,11 @@ fn run(host: &dyn Host, _: &Request, facts: &mut FactSet) {
             lost = Some(format!("{SWAPS}: a line is truncated"));
             continue;
         };
-        let path = unescape(path);
+        let path = decode_fstab_field(path);
         let found = if kind == b"partition" {
             device_of_path(host, &path, facts).map(|device| vec![device])
         } else {
-            mount_of_path(facts, &path).map(|mount| facts.below(&mount).to_vec())
+            mount_of_path(facts, &path).map(|mount| facts.directly_below(&mount).to_vec())
         };
         match found {
             Some(devices) => holders.extend(devices),
@@ -89,7 +89,7 @@ fn run(host: &dyn Host, _: &Request, facts: &mut FactSet) {
         .into_iter()
         .collect();
     let devices: Vec<Subject> = facts
-        .subjects(Scope::Device)
+        .subjects_of_scope(Scope::Device)
         .filter(|device| !empty.contains(device))
         .cloned()
         .collect();
@@ -171,7 +171,8 @@ mod tests {
     }
 
     proptest! {
-        /// Readable lines stay valid; with an unparsed line no device is known to be free of swap.
+        /// Readable lines stay valid. After a line that cannot be parsed, no device is known to be
+        /// free of swap.
         #[test]
         fn a_bad_line_costs_what_it_could_have_named(
             bad in prop::collection::vec(any::<u8>().prop_filter("one line", |b| *b != b'\n'), 0..30),

@@ -3,18 +3,18 @@
 //!
 //! Trimming by cron or custom units is not detected. A mount in fstab trims the whole file system,
 //! so its other mounts count too. Before util-linux 2.33 the service trimmed everything mounted.
-//! Only the link that enables the timer counts, not the distribution's preset.
+//! The distribution's preset does not count, only the link that enables the timer.
 
 use std::collections::BTreeSet;
 use std::path::Path;
 
 use crate::collector::{Collector, Request};
+use crate::error_readings::error_reading;
 use crate::facts::catalog::{boot, host as machine, mount};
 use crate::facts::{FactSet, Reading, Scope, Source, Subject, UnknownReason};
 use crate::host::{Host, HostError, HostErrorKind, Tool, path_bytes};
-use crate::refusal::error_reading;
 use crate::ternary::Ternary;
-use crate::tool_version::{unneeded_version, version};
+use crate::tool_version::{query_version, unneeded_version_reading};
 use crate::version::Version;
 
 pub const COLLECTOR: Collector = Collector {
@@ -24,13 +24,13 @@ pub const COLLECTOR: Collector = Collector {
 
 const FSTAB: &str = "/etc/fstab";
 const UNITS: &str = "/etc/systemd/system";
-/// Links that enable the timer: by the admin, or permanently by the distribution.
+/// Links that enable the timer, made by the admin or part of a distribution.
 const ENABLING_LINKS: [&str; 3] = [
     "/etc/systemd/system/timers.target.wants/fstrim.timer",
     "/usr/lib/systemd/system/timers.target.wants/fstrim.timer",
     "/lib/systemd/system/timers.target.wants/fstrim.timer",
 ];
-/// A link to /dev/null here masks the timer (systemctl(1)).
+/// The path at which a link to /dev/null masks the timer (systemctl(1)).
 const MASK: &str = "/etc/systemd/system/fstrim.timer";
 
 fn run(host: &dyn Host, request: &Request, facts: &mut FactSet) {
@@ -47,12 +47,12 @@ fn run(host: &dyn Host, request: &Request, facts: &mut FactSet) {
     let is_missed =
         |subject: &Subject| timer.value() == Some(&true) && !listed.contains_mount(facts, subject);
     let (missed, others): (Vec<_>, Vec<_>) = mounts.into_iter().partition(is_missed);
-    // Only mounts missing from fstab depend on the release.
+    // The release matters only for mounts that fstab does not list.
     let is_needed = listed.has_entries && !missed.is_empty();
     let release = if is_needed {
-        version(host, request, Tool::Mount, "--version")
+        query_version(host, request, Tool::Mount, "--version")
     } else {
-        unneeded_version()
+        unneeded_version_reading()
     };
     facts.insert(&Subject::host(), &machine::UTIL_LINUX, release);
     let unlisted = listed.unlisted_mount_trimmed(facts);
@@ -65,7 +65,7 @@ fn run(host: &dyn Host, request: &Request, facts: &mut FactSet) {
 }
 
 fn is_timer_enabled(host: &dyn Host) -> Reading<bool> {
-    match host.link(Path::new(MASK)) {
+    match host.link_target(Path::new(MASK)) {
         Ok(to) if path_bytes(&to) == b"/dev/null" => {
             return Reading::known(false, Source::file(MASK));
         }
@@ -74,25 +74,25 @@ fn is_timer_enabled(host: &dyn Host) -> Reading<bool> {
         Err(miss) => return error_reading(&miss, MASK),
     }
     for link in ENABLING_LINKS {
-        match host.link(Path::new(link)) {
+        match host.link_target(Path::new(link)) {
             Ok(_) => return Reading::known(true, Source::file(link)),
             Err(miss) if is_not_a_link(&miss) => {}
             Err(miss) => return error_reading(&miss, link),
         }
     }
-    // Without systemd something else may trim.
-    match host.list(Path::new(UNITS)) {
+    // Without systemd, some other service may trim.
+    match host.list_directory(Path::new(UNITS)) {
         Ok(_) => Reading::known(false, Source::file(UNITS)),
         Err(miss) => error_reading(&miss, UNITS),
     }
 }
 
-/// Not a link: a regular file does not mask the timer.
+/// Whether the path is missing or not a symbolic link: a regular file does not mask the timer.
 fn is_not_a_link(miss: &HostError) -> bool {
     matches!(miss.kind, HostErrorKind::Absent | HostErrorKind::Failed)
 }
 
-/// The currently mounted file systems that fstab lists.
+/// The file systems that fstab lists and that are mounted now.
 struct FstabMounts {
     has_entries: bool,
     file_systems: BTreeSet<(String, String)>,
@@ -104,7 +104,7 @@ impl FstabMounts {
             has_entries: false,
             file_systems: BTreeSet::new(),
         };
-        for line in facts.subjects(Scope::Boot) {
+        for line in facts.subjects_of_scope(Scope::Boot) {
             let fstab = facts.value(line, &boot::WHERE).is_some_and(|place| {
                 place
                     .strip_prefix(FSTAB)
@@ -119,23 +119,24 @@ impl FstabMounts {
                     .iter()
                     .any(|option| option.eq_ignore_ascii_case("X-fstrim.notrim"))
             });
-            let mounted = facts.resolve(line, Scope::Mount).filter(|_| !left_out);
+            let mounted = facts
+                .subject_in_scope(line, Scope::Mount)
+                .filter(|_| !left_out);
             listed
                 .file_systems
-                .extend(mounted.map(|mount| file_system(facts, &mount)));
+                .extend(mounted.map(|mount| file_system_key(facts, &mount)));
         }
         listed
     }
 
     fn contains_mount(&self, facts: &FactSet, subject: &Subject) -> bool {
-        self.file_systems.contains(&file_system(facts, subject))
+        self.file_systems.contains(&file_system_key(facts, subject))
     }
 
-    /// For mounts missing from fstab while the timer is enabled.
     fn unlisted_mount_trimmed(&self, facts: &FactSet) -> Reading<bool> {
         if !self.has_entries {
             let detail = format!(
-                "fstrim.timer is enabled, but {FSTAB} lists no file system; its scope then depends on its version"
+                "fstrim.timer is enabled, but {FSTAB} lists no file system; the timer's scope then depends on the util-linux version"
             );
             return Reading::unknown(UnknownReason::Ambiguous, detail);
         }
@@ -147,20 +148,20 @@ impl FstabMounts {
         match goes_by_fstab {
             Some(Ternary::True) => Reading::known(false, Source::file(FSTAB)),
             Some(Ternary::False) => {
-                Reading::known(true, Source::derived([machine::UTIL_LINUX.name()]))
+                Reading::known(true, Source::derived_from([machine::UTIL_LINUX.name()]))
             }
             _ => Reading::unknown(
                 UnknownReason::Ambiguous,
                 format!(
-                    "{FSTAB} does not list it, but fstrim.timer before util-linux 2.33 trims it anyway"
+                    "{FSTAB} does not list the mount, but fstrim.timer trims it anyway before util-linux 2.33"
                 ),
             ),
         }
     }
 }
 
-/// The device number, or the source if the number is specific to one mount.
-fn file_system(facts: &FactSet, subject: &Subject) -> (String, String) {
+/// The file system of a mount: its device number, or its source if the number is anonymous.
+fn file_system_key(facts: &FactSet, subject: &Subject) -> (String, String) {
     let number = facts
         .value(subject, &mount::DEVNO)
         .filter(|number| !number.starts_with("0:"));
@@ -177,7 +178,6 @@ mod tests {
     use crate::host::Question;
     use crate::testing::FakeHost;
 
-    /// Two mounts of one file system and one of another; fstab lists the first with this option.
     fn facts(option: &str) -> FactSet {
         let mut facts = FactSet::default();
         let source = || Source::file("x");
@@ -199,11 +199,11 @@ mod tests {
             .map(|point| facts.value(&Subject::mount(point), &mount::TRIMMED))
     }
 
-    fn systemd() -> FakeHost {
+    fn with_systemd() -> FakeHost {
         FakeHost::default().file(format!("{UNITS}/x.service"), "")
     }
 
-    fn asks() -> Question {
+    fn version_question() -> Question {
         Question::Run(Tool::Mount, vec!["--version".to_owned()])
     }
 
@@ -211,10 +211,10 @@ mod tests {
     fn the_timer_trims_what_fstab_lists() {
         let (yes, no) = (Some(true), Some(false));
         for link in ENABLING_LINKS {
-            let enabled = || systemd().symlink(link, "/lib/systemd/system/fstrim.timer");
+            let enabled = || with_systemd().symlink(link, "/lib/systemd/system/fstrim.timer");
             let with = |release: &str| {
                 enabled().answer(
-                    asks(),
+                    version_question(),
                     format!("mount from util-linux {release} (libmount {release})\n"),
                 )
             };
@@ -228,16 +228,17 @@ mod tests {
             let masked = enabled().symlink(MASK, "/dev/null");
             assert_eq!(trimmed(&masked, facts("defaults")), [no, no, no]);
         }
-        assert_eq!(trimmed(&systemd(), facts("defaults")), [no, no, no]);
+        assert_eq!(trimmed(&with_systemd(), facts("defaults")), [no, no, no]);
     }
 
     #[test]
     fn util_linux_is_asked_only_for_what_the_timer_does_not_find() {
         let asked = |host: FakeHost, mut facts: FactSet| {
             run(&host, &Request::default(), &mut facts);
-            host.asked_questions().contains(&asks())
+            host.asked_questions().contains(&version_question())
         };
-        let enabled = || systemd().symlink(ENABLING_LINKS[0], "/lib/systemd/system/fstrim.timer");
+        let enabled =
+            || with_systemd().symlink(ENABLING_LINKS[0], "/lib/systemd/system/fstrim.timer");
         let mut all_listed = facts("defaults");
         all_listed.insert_known(
             &Subject::mount("/by-hand"),
@@ -248,7 +249,7 @@ mod tests {
         assert!(asked(enabled(), facts("defaults")));
         assert!(!asked(enabled(), all_listed), "everything is listed");
         assert!(
-            !asked(systemd(), facts("defaults")),
+            !asked(with_systemd(), facts("defaults")),
             "the timer is not enabled"
         );
         assert!(!asked(enabled(), FactSet::default()), "nothing to trim");
@@ -261,8 +262,8 @@ mod tests {
             run(host, &Request::default(), &mut facts);
             facts.value(&Subject::host(), &machine::TRIM_TIMER)
         };
-        let enabled = systemd().symlink(ENABLING_LINKS[0], "/lib/systemd/system/fstrim.timer");
-        assert_eq!(timer(&systemd()), Some(false));
+        let enabled = with_systemd().symlink(ENABLING_LINKS[0], "/lib/systemd/system/fstrim.timer");
+        assert_eq!(timer(&with_systemd()), Some(false));
         assert_eq!(timer(&enabled), Some(true), "though it trims nothing here");
         assert_eq!(timer(&enabled.symlink(MASK, "/dev/null")), Some(false));
         assert_eq!(timer(&FakeHost::default()), None);
@@ -275,10 +276,10 @@ mod tests {
             Question::Link(MASK.into()),
             Question::Link(ENABLING_LINKS[0].into()),
         ] {
-            let host = systemd().refuse(question, HostErrorKind::NotCollected);
+            let host = with_systemd().refuse(question, HostErrorKind::NotCollected);
             assert_eq!(trimmed(&host, facts("defaults")), [None; 3]);
         }
-        let host = systemd().symlink(ENABLING_LINKS[0], "x");
+        let host = with_systemd().symlink(ENABLING_LINKS[0], "x");
         let mut nothing_listed = facts("defaults");
         nothing_listed.insert_known(
             &Subject::boot("/srv"),

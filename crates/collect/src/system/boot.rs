@@ -1,35 +1,31 @@
 //! The mounts of the next boot: fstab(5) and mount units as systemd merges them, and root flags on
-//! the kernel command line.
-//!
-//! Whether the next kernel accepts the options is left to `validity`. Type `auto` stands for the
-//! type that is mounted there now.
+//! the kernel command line. The type `auto` stands for the type that is mounted now.
 
 mod command_line;
-mod crypt;
-mod device;
+mod crypttab;
 mod entry;
+mod named_device;
 mod next_boot_mounts;
 mod type_mismatch {
-    //! Lines with another file system type than the one their device is mounted with now.
-    //!
-    //! Consequences are left to `report::upgrade`. The root on the kernel command line was mounted
-    //! by this very boot, so it is left out.
+    //! Lines of fstab whose file system type differs from the one that their device is mounted with
+    //! now. The root on the kernel command line is left out, because this very boot mounted it.
 
-    use super::device;
     use super::entry::COMMAND_LINE;
+    use super::named_device;
     use crate::facts::catalog::{boot, mount};
     use crate::facts::{FactSet, Scope, Source, Subject};
     use crate::host::Host;
 
-    /// Types that are equal in fstab and the mount table; `fuseblk` and others stand for several.
+    /// Types with the same name in fstab and in the mount table. `fuseblk` and others stand for
+    /// several types.
     const NAMED_AS_WRITTEN: [&str; 13] = [
         "bcachefs", "btrfs", "exfat", "ext2", "ext3", "ext4", "f2fs", "jfs", "msdos", "nilfs2",
         "reiserfs", "vfat", "xfs",
     ];
 
-    /// For each line with another type, records the mounted one.
-    pub fn conclude(host: &dyn Host, facts: &mut FactSet) {
-        let lines: Vec<Subject> = facts.subjects(Scope::Boot).cloned().collect();
+    /// For each line whose type differs from the mounted one, records the mounted type.
+    pub fn record_type_mismatches(host: &dyn Host, facts: &mut FactSet) {
+        let lines: Vec<Subject> = facts.subjects_of_scope(Scope::Boot).cloned().collect();
         for line in lines {
             let is_kernels = facts
                 .value(&line, &boot::WHERE)
@@ -46,15 +42,15 @@ mod type_mismatch {
             if !written.split(',').all(is_known) {
                 continue;
             }
-            let Some(device) = device::find_device(host, facts, &named) else {
+            let Some(device) = named_device::find_device(host, facts, &named) else {
                 continue;
             };
-            let there = device::mounts_on_device(facts, &device)
+            let there = named_device::mounts_on_device(facts, &device)
                 .find_map(|at| facts.value(at, &mount::FSTYPE));
             if let Some(there) = there
                 .filter(|there| is_known(there) && !written.split(',').any(|word| word == there))
             {
-                let source = Source::derived([boot::SOURCE.name(), mount::FSTYPE.name()]);
+                let source = Source::derived_from([boot::SOURCE.name(), mount::FSTYPE.name()]);
                 facts.insert_known(&line, &boot::TYPE_THERE, there, source);
             }
         }
@@ -95,7 +91,7 @@ mod type_mismatch {
                 facts.insert_known(&line, &boot::SOURCE, named.to_owned(), from());
                 facts.insert_known(&line, &boot::WRITTEN_TYPE, written.to_owned(), from());
                 facts.insert_known(&line, &boot::WHERE, place.to_owned(), from());
-                conclude(&host, &mut facts);
+                record_type_mismatches(&host, &mut facts);
                 assert_eq!(
                     facts.value(&line, &boot::TYPE_THERE).as_deref(),
                     expected,
@@ -106,20 +102,22 @@ mod type_mismatch {
     }
 }
 mod duplicate_mounts;
+mod mount_units;
 mod swap;
-mod units;
 
 use std::collections::BTreeSet;
 use std::ffi::OsString;
 use std::path::Path;
 
-use self::entry::{BootEntry, FSTAB, ReadFailure, is_mounted_at_boot, note_unread, options};
+use self::entry::{
+    BootEntry, FSTAB, ReadFailure, is_mounted_at_boot, note_unread_file, split_options,
+};
 use crate::collector::{Collector, Request};
-use crate::escape::fstab::unescape;
+use crate::escape::fstab::decode_fstab_field;
 use crate::facts::catalog::boot;
 use crate::facts::note::BootNote;
 use crate::facts::{FactSet, Reading, Source, Subject};
-use crate::host::{ConfigDirective, Dialect, Host};
+use crate::host::{ConfigDialect, ConfigDirective, Host};
 use crate::text::display_safe;
 
 pub const COLLECTOR: Collector = Collector {
@@ -128,9 +126,9 @@ pub const COLLECTOR: Collector = Collector {
 };
 
 fn run(host: &dyn Host, _: &Request, facts: &mut FactSet) {
-    let (units, unlisted) = units::Units::list(host, facts);
+    let (units, unlisted) = mount_units::MountUnits::list_units(host, facts);
     let (mut lines, mut swaps) = (BTreeSet::new(), Vec::new());
-    let of_fstab = fstab(host, &units, &mut lines, &mut swaps, facts);
+    let of_fstab = record_fstab(host, &units, &mut lines, &mut swaps, facts);
     let unread = [unlisted, of_fstab, units.record(host, &lines, facts)];
     let whole = unread.iter().flatten().next().cloned();
     facts.insert(
@@ -138,31 +136,31 @@ fn run(host: &dyn Host, _: &Request, facts: &mut FactSet) {
         &boot::READ,
         whole.unwrap_or_else(|| Reading::known(true, Source::file(FSTAB))),
     );
-    swaps.extend(units.admin_swap_units().map(swap::Swap::Unit));
-    let mut listed = device::LinkDirectories::default();
-    command_line::record(host, facts, &mut listed);
-    swap::record(host, &swaps, facts, &mut listed);
-    crypt::record(host, facts, &mut listed);
-    device::record(host, facts, &mut listed);
-    duplicate_mounts::conclude(host, facts);
-    type_mismatch::conclude(host, facts);
-    next_boot_mounts::conclude(facts, unread.iter().flatten().next());
+    swaps.extend(units.admin_swap_units().map(swap::SwapDeclaration::Unit));
+    let mut listed = named_device::LinkDirectories::default();
+    command_line::record_command_line(host, facts, &mut listed);
+    swap::record_swaps(host, &swaps, facts, &mut listed);
+    crypttab::record_crypttab(host, facts, &mut listed);
+    named_device::record_named_devices(host, facts, &mut listed);
+    duplicate_mounts::record_ignored_options(host, facts);
+    type_mismatch::record_type_mismatches(host, facts);
+    next_boot_mounts::record_next_boot_mounts(facts, unread.iter().flatten().next());
 }
 
-fn fstab(
+fn record_fstab(
     host: &dyn Host,
-    units: &units::Units,
+    units: &mount_units::MountUnits,
     lines: &mut BTreeSet<OsString>,
-    swaps: &mut Vec<swap::Swap>,
+    swaps: &mut Vec<swap::SwapDeclaration>,
     facts: &mut FactSet,
 ) -> ReadFailure {
-    let settings = match host.config(Path::new(FSTAB), Dialect::Fstab) {
+    let settings = match host.config_directives(Path::new(FSTAB), ConfigDialect::Fstab) {
         Ok(settings) => settings,
-        Err(miss) => return note_unread(facts, &miss, FSTAB),
+        Err(miss) => return note_unread_file(facts, &miss, FSTAB),
     };
     for setting in settings {
         match fstab_entry(&setting) {
-            Some(entry) if is_swap(&entry) => {
+            Some(entry) if is_swap_or_unmounted(&entry) => {
                 swaps.extend(swap_entry(&entry).filter(|_| entry.auto.value() == Some(&true)));
             }
             Some(entry) => {
@@ -172,7 +170,7 @@ fn fstab(
                         line: setting.line,
                     });
                 }
-                lines.insert(units::unit_name(&entry.point));
+                lines.insert(mount_units::mount_unit_name(&entry.point));
                 units.apply_to_fstab_entry(host, entry, facts).record(facts);
             }
             None => facts.add_note(BootNote::NoMountLine {
@@ -185,16 +183,16 @@ fn fstab(
 }
 
 fn fstab_entry(setting: &ConfigDirective) -> Option<BootEntry> {
-    let point = unescape(&setting.key);
-    let mut fields = setting.value.split(|b| *b == b'\t').map(unescape);
+    let point = decode_fstab_field(&setting.key);
+    let mut fields = setting.value.split(|b| *b == b'\t').map(decode_fstab_field);
     let (source, fstype) = (fields.next()?, fields.next()?);
     let options = fields.next().unwrap_or_default();
     let (numbers, kept) = (fields.next(), fields.next());
     if fstype.is_empty() || !(point.starts_with(b"/") || matches!(&*point, b"none" | b"swap")) {
         return None;
     }
-    let origin = Source::line(FSTAB, setting.line);
-    let words = entry::options(&options);
+    let origin = Source::file_line(FSTAB, setting.line);
+    let words = entry::split_options(&options);
     Some(BootEntry {
         source: Reading::known(display_safe(&source), origin.clone()),
         fstype: Reading::known(display_safe(&fstype), origin.clone()),
@@ -208,22 +206,21 @@ fn fstab_entry(setting: &ConfigDirective) -> Option<BootEntry> {
     })
 }
 
-/// `None` for a line that is not swap, including those that mount nothing.
-fn swap_entry(entry: &BootEntry) -> Option<swap::Swap> {
+/// The swap that a line of fstab describes; `None` for any other line.
+fn swap_entry(entry: &BootEntry) -> Option<swap::SwapDeclaration> {
     let is_swap = entry.fstype.value().is_some_and(|fstype| fstype == "swap");
     let (named, options) = (
         entry.source.value().filter(|_| is_swap)?.clone(),
-        options(&entry.options),
+        split_options(&entry.options),
     );
-    Some(swap::Swap::Line {
+    Some(swap::SwapDeclaration::Line {
         source: named,
         options,
         is_complete: entry.is_complete,
     })
 }
 
-/// Swap, or another line that mounts nothing.
-fn is_swap(entry: &BootEntry) -> bool {
+fn is_swap_or_unmounted(entry: &BootEntry) -> bool {
     !entry.point.starts_with(b"/") || entry.fstype.value().is_some_and(|fstype| fstype == "swap")
 }
 
@@ -244,7 +241,12 @@ mod tests {
         ConfigDirective::new(line, key.as_ref(), value.as_ref()).encode()
     }
 
-    fn config(fake: FakeHost, path: &str, dialect: Dialect, settings: &[Vec<u8>]) -> FakeHost {
+    fn config(
+        fake: FakeHost,
+        path: &str,
+        dialect: ConfigDialect,
+        settings: &[Vec<u8>],
+    ) -> FakeHost {
         fake.answer(Question::Config(path.into(), dialect), settings.concat())
     }
 
@@ -253,7 +255,7 @@ mod tests {
         facts
     }
 
-    fn mounted(points: &[(&str, &str)]) -> FactSet {
+    fn facts_with_mounts(points: &[(&str, &str)]) -> FactSet {
         let mut facts = FactSet::default();
         for (name, fstype) in points {
             facts.insert_known(
@@ -281,12 +283,15 @@ mod tests {
             setting(9, "relative", "/dev/sde1\txfs\tdefaults"),
             setting(10, "/cut", "/dev/sdf1\text4\tnoatime\t\texcess"),
         ];
-        let host = config(FakeHost::default(), FSTAB, Dialect::Fstab, &lines);
+        let host = config(FakeHost::default(), FSTAB, ConfigDialect::Fstab, &lines);
         let facts = collect(
             &host,
-            mounted(&[("/", "ext4"), ("/my data", "xfs"), ("/my data#2", "ext4")]),
+            facts_with_mounts(&[("/", "ext4"), ("/my data", "xfs"), ("/my data#2", "ext4")]),
         );
-        let names: Vec<&str> = facts.subjects(Scope::Boot).map(Subject::name).collect();
+        let names: Vec<&str> = facts
+            .subjects_of_scope(Scope::Boot)
+            .map(Subject::name)
+            .collect();
         assert_eq!(names, ["/", "/cut", "/my data", "/srv", "/srv#2"]);
         assert_eq!(
             facts.value(&Subject::boot("/cut"), &boot::WHOLE),
@@ -324,10 +329,13 @@ mod tests {
             .to_vec();
         assert_eq!(facts.value(&entry, &boot::OPTIONS), Some(options));
         assert_eq!(
-            facts.resolve(&entry, Scope::Mount),
+            facts.subject_in_scope(&entry, Scope::Mount),
             Some(Subject::mount("/my data#2"))
         );
-        assert_eq!(facts.resolve(&Subject::boot("/srv"), Scope::Mount), None);
+        assert_eq!(
+            facts.subject_in_scope(&Subject::boot("/srv"), Scope::Mount),
+            None
+        );
         assert!(
             note_sentences(&facts)
                 .iter()
@@ -351,7 +359,7 @@ mod tests {
         let host = config(
             FakeHost::default(),
             "/etc/systemd/system/srv-pg.mount",
-            Dialect::MountUnit,
+            ConfigDialect::MountUnit,
             &unit,
         )
         .answer(
@@ -362,8 +370,8 @@ mod tests {
             Question::List(format!("{UNITS}/multi-user.target.wants").into()),
             "srv-pg.mount",
         );
-        let host = config(host, COMMAND_LINE, Dialect::KernelCommandLine, &line);
-        let facts = collect(&host, mounted(&[("/", "ext4")]));
+        let host = config(host, COMMAND_LINE, ConfigDialect::KernelCommandLine, &line);
+        let facts = collect(&host, facts_with_mounts(&[("/", "ext4")]));
         let unit = Subject::boot("/srv/pg");
         assert_eq!(facts.value(&unit, &boot::AUTO), Some(true));
         assert_eq!(
@@ -387,8 +395,8 @@ mod tests {
         #[test]
         fn hostile_lines_never_fail(key: Vec<u8>, value: Vec<u8>) {
             let answer = setting(1, &key, &value);
-            let host = config(FakeHost::default(), FSTAB, Dialect::Fstab, std::slice::from_ref(&answer));
-            let facts = collect(&config(host, COMMAND_LINE, Dialect::KernelCommandLine, &[answer]), FactSet::default());
+            let host = config(FakeHost::default(), FSTAB, ConfigDialect::Fstab, std::slice::from_ref(&answer));
+            let facts = collect(&config(host, COMMAND_LINE, ConfigDialect::KernelCommandLine, &[answer]), FactSet::default());
             let shown = displayed_text(&facts);
             prop_assert!(!shown.chars().any(crate::text::is_display_unsafe), "{}", shown);
         }

@@ -1,12 +1,12 @@
 //! The running kernel: release, version, vendor, available file systems, dirty limits, and
 //! command-line parameters on mounting and scheduling.
 //!
-//! What a version means for an option is left to `validity`. Debian's and Ubuntu's releases have
-//! only the ABI (`6.1.0-37-amd64`); the stable level is in the build text, so the version comes
-//! from there and keeps the release in its tail.
+//! Releases of Debian and Ubuntu have only the ABI (`6.1.0-37-amd64`). Their stable level comes
+//! from the build string or Ubuntu's version signature; the version then keeps the release in its
+//! tail.
 
 mod build_date {
-    //! A kernel's build date, from the end of its build text (uname(2), version): Debian writes
+    //! A kernel's build date, from the end of its build string (uname(2), version): Debian writes
     //! `6.1.140-1 (2025-05-22)`, Arch Linux `Thu, 10 Oct 2024 17:15:23 +0000`, others `Tue Nov 12
     //! 17:28:15 UTC 2024`.
 
@@ -16,19 +16,20 @@ mod build_date {
         "Jan", "Feb", "Mar", "Apr", "May", "Jun", "Jul", "Aug", "Sep", "Oct", "Nov", "Dec",
     ];
 
-    /// In the time zone of the builder.
+    /// The date in the time zone of the builder.
     pub fn parse_build_date(build: &str) -> Option<Date> {
         let words: Vec<&str> = build.split_ascii_whitespace().collect();
         let last = words.last()?;
         if let Some(day) = last.strip_prefix('(').and_then(|day| day.strip_suffix(')')) {
             return day.parse().ok();
         }
-        // From the right, since the compiler's date may come first.
+        // The search starts at the right, because the compiler's date may come first.
         let (at, month) = words.iter().enumerate().rev().find_map(|(at, word)| {
             let month = MONTHS.iter().position(|month| month == word)?;
             Some((at, i8::try_from(month).ok()? + 1))
         })?;
-        // `Nov 12 17:28:15 UTC 2024`, and Arch Linux's `12 Nov 2024 17:28:15 +0000`.
+        // The day follows the month in `Nov 12 17:28:15 UTC 2024`, and precedes it in Arch Linux's
+        // `12 Nov 2024 17:28:15 +0000`.
         let after = *words.get(at + 1)?;
         let (day, year) = if after.len() == 4 {
             (*words.get(at.checked_sub(1)?)?, after)
@@ -85,11 +86,11 @@ mod build_date {
     }
 }
 mod dirty_limits {
-    //! Limits of dirty data in the page cache: vm.dirty_* (the kernel's
-    //! Documentation/admin-guide/sysctl/vm.rst).
+    //! Limits of dirty data in the page cache: vm.dirty_* (Documentation/admin-guide/sysctl/vm.rst
+    //! of the kernel).
     //!
-    //! Of each pair the nonzero one is in force. A ratio applies to the memory that could hold
-    //! dirty pages, which changes constantly; applied to all memory it is the upper bound.
+    //! Of each pair, the nonzero one is in force. A ratio applies to the memory that could hold
+    //! dirty pages, which changes constantly. A ratio of all memory is therefore the upper bound.
 
     use std::path::Path;
 
@@ -100,24 +101,30 @@ mod dirty_limits {
 
     const MEMORY: &str = "/proc/meminfo";
 
-    pub fn record(host: &dyn Host, facts: &mut FactSet) {
+    pub fn record_dirty_limits(host: &dyn Host, facts: &mut FactSet) {
         let host_itself = Subject::host();
-        let memory = memory(host);
+        let memory = total_memory(host);
         facts.insert(
             &host_itself,
             &kernel::DIRTY_BACKGROUND,
-            limit(host, "dirty_background", memory),
+            read_dirty_limit(host, "dirty_background", memory),
         );
-        facts.insert(&host_itself, &kernel::DIRTY, limit(host, "dirty", memory));
+        facts.insert(
+            &host_itself,
+            &kernel::DIRTY,
+            read_dirty_limit(host, "dirty", memory),
+        );
     }
 
-    fn limit(host: &dyn Host, name: &str, memory: Option<u64>) -> Reading<u64> {
-        let file =
-            |unit: &str| attribute::number(host, Path::new(&format!("/proc/sys/vm/{name}_{unit}")));
+    fn read_dirty_limit(host: &dyn Host, name: &str, memory: Option<u64>) -> Reading<u64> {
+        let file = |unit: &str| {
+            attribute::read_number(host, Path::new(&format!("/proc/sys/vm/{name}_{unit}")))
+        };
         match file("bytes") {
             Reading::Known { value: 0, .. } => file("ratio").and_then(|percent| {
-                let total = memory
-                    .ok_or_else(|| format!("{percent} % of a total missing from {MEMORY}"))?;
+                let total = memory.ok_or_else(|| {
+                    format!("the limit is {percent} % of a total that {MEMORY} lacks")
+                })?;
                 percent
                     .checked_mul(total / 100)
                     .ok_or_else(|| format!("{percent} % is not a valid share"))
@@ -126,8 +133,8 @@ mod dirty_limits {
         }
     }
 
-    /// In bytes, from `MemTotal:  16384 kB`.
-    fn memory(host: &dyn Host) -> Option<u64> {
+    /// The memory in bytes, from a line such as `MemTotal:  16384 kB`.
+    fn total_memory(host: &dyn Host) -> Option<u64> {
         let text = host.read(Path::new(MEMORY)).ok()?;
         let line = text
             .split(|b| *b == b'\n')
@@ -147,7 +154,7 @@ mod dirty_limits {
         use super::*;
         use crate::testing::FakeHost;
 
-        fn background(bytes: &str, ratio: &str, memory: impl AsRef<[u8]>) -> Reading<u64> {
+        fn background_limit(bytes: &str, ratio: &str, memory: impl AsRef<[u8]>) -> Reading<u64> {
             let files = [
                 ("dirty_background_bytes", bytes),
                 ("dirty_background_ratio", ratio),
@@ -156,7 +163,7 @@ mod dirty_limits {
                 .files("/proc/sys/vm", &files)
                 .file(MEMORY, memory);
             let mut facts = FactSet::default();
-            record(&host, &mut facts);
+            record_dirty_limits(&host, &mut facts);
             facts.get(&Subject::host(), &kernel::DIRTY_BACKGROUND)
         }
 
@@ -173,7 +180,7 @@ mod dirty_limits {
                 ),
                 ("0", "0", 0, "/proc/sys/vm/dirty_background_ratio"),
             ] {
-                let reading = background(bytes, ratio, memory);
+                let reading = background_limit(bytes, ratio, memory);
                 assert_eq!(reading.value(), Some(&expect));
                 assert_eq!(reading.source().unwrap().to_string(), from);
             }
@@ -184,7 +191,7 @@ mod dirty_limits {
             fn what_makes_no_sense_is_unknown_and_never_a_limit(
                 bytes in "[0-9x]{0,22}", ratio in "[0-9x]{0,22}", memory: Vec<u8>
             ) {
-                let reading = background(&bytes, &ratio, &memory);
+                let reading = background_limit(&bytes, &ratio, &memory);
                 if let Some(value) = reading.value() {
                     let asked = if bytes.bytes().all(|b| b == b'0') { &ratio } else { &bytes };
                     prop_assert!(asked.parse::<u64>().is_ok(), "{value} of {asked}");
@@ -199,10 +206,10 @@ use std::path::Path;
 
 use crate::attribute;
 use crate::collector::{Collector, Request};
+use crate::error_readings::error_reading;
 use crate::facts::catalog::{host as machine, kernel};
 use crate::facts::{FactSet, Reading, Remedy, Source, Subject, UnknownReason};
-use crate::host::{Dialect, Host, Question};
-use crate::refusal::error_reading;
+use crate::host::{ConfigDialect, Host, Question};
 use crate::text::display_safe;
 use crate::version::Version;
 
@@ -214,7 +221,7 @@ const UBUNTU_SIGNATURE: &str = "/proc/version_signature";
 fn run(host: &dyn Host, _: &Request, facts: &mut FactSet) {
     let subject = Subject::host();
     let names = match host.ask(&Question::Uname) {
-        Ok(answer) => Reading::known(answer, Source::call("uname")),
+        Ok(answer) => Reading::known(answer, Source::system_call("uname")),
         Err(miss) => error_reading(&miss, "uname"),
     };
     let names = names.map(|answer| {
@@ -228,7 +235,7 @@ fn run(host: &dyn Host, _: &Request, facts: &mut FactSet) {
             names
                 .get(at)
                 .cloned()
-                .ok_or_else(|| format!("it has no {what}"))
+                .ok_or_else(|| format!("the {what} is missing"))
         })
     };
     facts.insert(&subject, &machine::NAME, line(1, "node name"));
@@ -237,25 +244,29 @@ fn run(host: &dyn Host, _: &Request, facts: &mut FactSet) {
     facts.insert(
         &subject,
         &kernel::BUILD,
-        attribute::text(host, Path::new(BUILD)),
+        attribute::read_text(host, Path::new(BUILD)),
     );
-    // A capture or container may lack /proc/version; uname(2) has the same text.
+    // A capture or container may lack /proc/version; uname(2) has the same string.
     let built_by = facts.value(&subject, &kernel::BUILD);
     let built_by = built_by
         .or_else(|| line(3, "build").value().cloned())
         .unwrap_or_default();
     let vendor = release
         .clone()
-        .map(|text| vendor::identify(&text, &built_by).name.to_owned());
+        .map(|text| vendor::identify_vendor(&text, &built_by).name.to_owned());
     facts.insert(&subject, &kernel::VENDOR, vendor);
-    // Read back the fact, because it may be assumed.
+    // An assumed vendor overrides the one found here, so the fact is read back.
     let vendor = facts.value(&subject, &kernel::VENDOR);
     facts.insert(
         &subject,
         &kernel::VERSION,
-        version(host, &release, &built_by, vendor.as_deref()),
+        kernel_version(host, &release, &built_by, vendor.as_deref()),
     );
-    facts.insert(&subject, &kernel::FILESYSTEMS, file_systems(host));
+    facts.insert(
+        &subject,
+        &kernel::FILESYSTEMS,
+        available_block_file_systems(host),
+    );
     facts.insert(&subject, &kernel::FAST_COMMIT, supports_fast_commit(host));
     facts.insert(
         &subject,
@@ -267,16 +278,16 @@ fn run(host: &dyn Host, _: &Request, facts: &mut FactSet) {
         &kernel::ELEVATOR,
         parameter_values(host, "elevator"),
     );
-    dirty_limits::record(host, facts);
+    dirty_limits::record_dirty_limits(host, facts);
 }
 
-/// A word of `kernel.vendor`; `other` if unknown.
-pub fn vendor_of(release: &str) -> &'static str {
-    vendor::identify(release, "").name
+/// The vendor of a release, as in the fact `kernel.vendor`; `other` if unknown.
+pub fn kernel_vendor_of(release: &str) -> &'static str {
+    vendor::identify_vendor(release, "").name
 }
 
-/// The release, or the stable level for vendors that keep it elsewhere.
-fn version(
+/// The version: the release, or the stable level for vendors that keep it elsewhere.
+fn kernel_version(
     host: &dyn Host,
     release: &Reading<String>,
     build: &str,
@@ -284,26 +295,30 @@ fn version(
 ) -> Reading<Version> {
     let level = release
         .value()
-        .and_then(|release| stable_level(host, release, build));
+        .and_then(|release| upstream_stable_version(host, release, build));
     let version = level.unwrap_or_else(|| {
         release.clone().and_then(|text| {
             let version =
                 Version::parse(&text).ok_or_else(|| format!("`{text}` is not a version"))?;
-            let own = vendor::identify(&text, build);
+            let own = vendor::identify_vendor(&text, build);
             let stated = vendor.filter(|vendor| *vendor != own.name);
-            Ok(version.with_backports(stated.map_or(own.backports, vendor::backports)))
+            Ok(version.with_backports(stated.map_or(own.backports, vendor::may_backport)))
         })
     });
     version.map(|version| version.with_build_date(build_date::parse_build_date(build)))
 }
 
-fn stable_level(host: &dyn Host, release: &str, build: &str) -> Option<Reading<Version>> {
-    let (level, source) = match vendor::identify(release, build).name {
-        "debian" | "debian-cloud" => (vendor::debian_level(build), BUILD),
-        // `Ubuntu 5.15.0-119.129-generic 5.15.160`
+fn upstream_stable_version(
+    host: &dyn Host,
+    release: &str,
+    build: &str,
+) -> Option<Reading<Version>> {
+    let (level, source) = match vendor::identify_vendor(release, build).name {
+        "debian" | "debian-cloud" => (vendor::debian_upstream_version(build), BUILD),
+        // The signature looks like `Ubuntu 5.15.0-119.129-generic 5.15.160`.
         "ubuntu" | "ubuntu-cloud" => {
             let signature = host
-                .attribute(Path::new(UBUNTU_SIGNATURE))
+                .read_attribute(Path::new(UBUNTU_SIGNATURE))
                 .unwrap_or_default();
             (
                 signature.split_whitespace().nth(2).map(str::to_owned),
@@ -316,11 +331,11 @@ fn stable_level(host: &dyn Host, release: &str, build: &str) -> Option<Reading<V
     Some(Reading::known(version, Source::file(source)))
 }
 
-fn file_systems(host: &dyn Host) -> Reading<Vec<String>> {
+fn available_block_file_systems(host: &dyn Host) -> Reading<Vec<String>> {
     const LIST: &str = "/proc/filesystems";
     match host.read(Path::new(LIST)) {
         Ok(text) => {
-            // Types without a device have `nodev` in front of the tab.
+            // Types without a device have `nodev` before the tab.
             let lines = text
                 .split(|b| *b == b'\n')
                 .filter_map(|line| line.strip_prefix(b"\t"));
@@ -332,14 +347,14 @@ fn file_systems(host: &dyn Host) -> Reading<Vec<String>> {
 
 fn supports_fast_commit(host: &dyn Host) -> Reading<bool> {
     const FEATURE: &str = "/sys/fs/ext4/features/fast_commit";
-    let reading = attribute::text(host, Path::new(FEATURE)).map(|text| text == "supported");
+    let reading = attribute::read_text(host, Path::new(FEATURE)).map(|text| text == "supported");
     match reading {
         Reading::Unknown {
             why: UnknownReason::Absent,
             ..
         } => Reading::unknown(
             UnknownReason::Absent,
-            format!("{FEATURE}: ext4 is not loaded, or does not announce it"),
+            format!("{FEATURE}: ext4 is not loaded, or does not announce the feature"),
         )
         .with_remedy(Remedy::Do(
             "mount an ext4 file system, so that ext4 is loaded".to_owned(),
@@ -348,10 +363,10 @@ fn supports_fast_commit(host: &dyn Host) -> Reading<bool> {
     }
 }
 
-/// The comma-separated values of a parameter; empty if it is missing.
+/// The comma-separated values of a parameter; an empty list if the parameter is missing.
 fn parameter_values(host: &dyn Host, name: &str) -> Reading<Vec<String>> {
     const COMMAND_LINE: &str = "/proc/cmdline";
-    match host.config(Path::new(COMMAND_LINE), Dialect::KernelCommandLine) {
+    match host.config_directives(Path::new(COMMAND_LINE), ConfigDialect::KernelCommandLine) {
         Ok(settings) => {
             let last = settings
                 .iter()
@@ -407,13 +422,13 @@ mod tests {
             "x #129-Ubuntu SMP",
             signature,
         ));
-        assert_eq!(version.base(), "5.15.160");
+        assert_eq!(version.numeric_part(), "5.15.160");
         let version = version_of(&collect(
             "5.15.0-119-generic",
             "x #129-Ubuntu SMP",
             FakeHost::default(),
         ));
-        assert_eq!(version.base(), "5.15.0");
+        assert_eq!(version.numeric_part(), "5.15.0");
     }
 
     #[test]
@@ -423,7 +438,7 @@ mod tests {
             version_of(&facts).at_least(&Version::parse("5.4").unwrap()),
             Ternary::Unknown
         );
-        assert_eq!(version_of(&facts).tail(), "-553.el8_10.x86_64");
+        assert_eq!(version_of(&facts).vendor_tail(), "-553.el8_10.x86_64");
     }
 
     #[test]
@@ -435,8 +450,8 @@ mod tests {
             ("6.12", Some("debian"), Ternary::False),
             ("6.12.0-55.el10.x86_64", Some("mainline"), Ternary::False),
         ] {
-            let release = Reading::known(release.to_owned(), Source::call("uname"));
-            let version = version(&FakeHost::default(), &release, "", stated);
+            let release = Reading::known(release.to_owned(), Source::system_call("uname"));
+            let version = kernel_version(&FakeHost::default(), &release, "", stated);
             let at_least = version
                 .value()
                 .unwrap()
@@ -453,7 +468,7 @@ mod tests {
             setting(b"elevator", b"noop"),
         ]
         .concat();
-        let question = Question::Config("/proc/cmdline".into(), Dialect::KernelCommandLine);
+        let question = Question::Config("/proc/cmdline".into(), ConfigDialect::KernelCommandLine);
         let fake = FakeHost::default()
             .file(
                 "/proc/filesystems",

@@ -1,50 +1,48 @@
 //! The distribution, and where walwise runs: bare metal, the guest of a hypervisor, or a container.
 //!
-//! [`vantage`] finds where walwise runs. Memory and processors are read here because a container
-//! has fewer. A `.dockerenv` in the root directory proves nothing: virtual machines are built from
-//! container images too.
+//! Memory and processors are read here because a container has fewer. A `.dockerenv` in the root
+//! directory proves nothing: virtual machines are built from container images too.
 
-mod lines {
-    //! Lines `name=value`, in answers of the host and in os-release(5).
+mod name_value_lines {
+    //! Parsers of lines `name=value`, in answers of the host and in os-release(5).
 
     use crate::text::display_safe;
 
     pub fn text_value(text: &[u8], name: &str) -> Option<String> {
-        value(text, name).map(display_safe)
+        value_bytes(text, name).map(display_safe)
     }
 
-    pub fn value<'a>(text: &'a [u8], name: &str) -> Option<&'a [u8]> {
+    pub fn value_bytes<'a>(text: &'a [u8], name: &str) -> Option<&'a [u8]> {
         let mut lines = text.split(|b| *b == b'\n');
         lines.find_map(|line| line.strip_prefix(name.as_bytes())?.strip_prefix(b"="))
     }
 }
-mod vantage {
+mod execution_environment {
     //! Where walwise runs (host, guest or container), and its privileges.
     //!
-    //! A guest cannot see whether its hypervisor honours flushes, so every verdict shows this fact.
-    //! DMI names the hypervisor; the processor's `hypervisor` flag proves that there is one.
-    //! Namespaces prove a container; marker files name it. Root inside a user namespace is not
-    //! root.
+    //! A guest cannot see whether its hypervisor honours flushes. DMI names the hypervisor; the
+    //! processor's `hypervisor` flag proves that there is one. Namespaces prove a container; marker
+    //! files name it. Root inside a user namespace is not root.
 
     use std::path::Path;
 
-    use super::lines::text_value;
+    use super::name_value_lines::text_value;
+    use crate::error_readings::error_reading;
     use crate::facts::catalog::host::{self as machine, Vantage};
     use crate::facts::catalog::mount;
     use crate::facts::{FactSet, Reading, Scope, Source, Subject, UnknownReason};
     use crate::host::redact::AZURE_CHASSIS;
     use crate::host::{Host, Question};
-    use crate::lookup::mount_of_path;
-    use crate::refusal::error_reading;
+    use crate::path_lookup::mount_of_path;
 
     /// Records virtualisation, container, vantage point and privilege.
-    pub fn record(host: &dyn Host, facts: &mut FactSet) {
+    pub fn record_execution_environment(host: &dyn Host, facts: &mut FactSet) {
         let identity = match host.ask(&Question::Identity) {
-            Ok(answer) => Reading::known(answer, Source::call("geteuid and /proc/self/ns")),
+            Ok(answer) => Reading::known(answer, Source::system_call("geteuid and /proc/self/ns")),
             Err(miss) => error_reading(&miss, "geteuid"),
         };
-        let virtualisation = virtualisation(host);
-        let container = container(host, &identity, facts);
+        let virtualisation = detect_virtualisation(host);
+        let container = detect_container(host, &identity, facts);
         let of_host = Subject::host();
         facts.insert(
             &of_host,
@@ -53,19 +51,23 @@ mod vantage {
         );
         facts.insert(&of_host, &machine::VIRTUALISATION, virtualisation);
         facts.insert(&of_host, &machine::CONTAINER, container);
-        // Read back the facts: one of them may be assumed.
+        // An assumed fact overrides the one found here, so both are read back.
         let [container, virtualisation] =
             [&machine::CONTAINER, &machine::VIRTUALISATION].map(|key| facts.get(&of_host, key));
         facts.insert(
             &of_host,
             &machine::SEEN_BY,
-            seen_by(&container, &virtualisation),
+            vantage_reading(&container, &virtualisation),
         );
     }
 
-    /// A container is one on any host; everything else needs both answers.
-    fn seen_by(container: &Reading<String>, virtualisation: &Reading<String>) -> Reading<Vantage> {
-        let source = Source::derived([machine::CONTAINER.name(), machine::VIRTUALISATION.name()]);
+    /// The vantage point. *Container* needs only the first reading; *host* and *guest* need both.
+    fn vantage_reading(
+        container: &Reading<String>,
+        virtualisation: &Reading<String>,
+    ) -> Reading<Vantage> {
+        let source =
+            Source::derived_from([machine::CONTAINER.name(), machine::VIRTUALISATION.name()]);
         let known = |from| Reading::known(from, source.clone());
         match (container, virtualisation) {
             (Reading::Known { value, .. }, _) if value != "none" => known(Vantage::Container),
@@ -102,10 +104,10 @@ mod vantage {
             && text_value(identity, "user_namespace").is_none_or(|which| which == "initial"))
     }
 
-    /// On Azure or elsewhere, with one maker and product.
+    /// Hyper-V has the same DMI maker and product on Azure and elsewhere.
     const HYPERV: &str = "hyperv";
 
-    /// Start of DMI maker and product, and the hypervisor.
+    /// The first words of DMI maker and product, with the hypervisor.
     const MAKERS: &[(&str, &str)] = &[
         ("QEMU", "kvm"),
         ("KVM", "kvm"),
@@ -135,20 +137,20 @@ mod vantage {
     const CHASSIS_TAG: &str = "chassis_asset_tag";
     const CPUINFO: &str = "/proc/cpuinfo";
 
-    fn virtualisation(host: &dyn Host) -> Reading<String> {
+    fn detect_virtualisation(host: &dyn Host) -> Reading<String> {
         let xen = host
-            .attribute(Path::new("/proc/xen/capabilities"))
+            .read_attribute(Path::new("/proc/xen/capabilities"))
             .unwrap_or_default();
         if xen.contains("control_d") {
             return Reading::known("none".to_owned(), Source::file("/proc/xen/capabilities"));
         }
-        if let Ok(kind) = host.attribute(Path::new("/sys/hypervisor/type"))
+        if let Ok(kind) = host.read_attribute(Path::new("/sys/hypervisor/type"))
             && !kind.is_empty()
         {
             return Reading::known(kind, Source::file("/sys/hypervisor/type"));
         }
         let dmi = |name: &str| {
-            host.attribute(&Path::new(DMI).join(name))
+            host.read_attribute(&Path::new(DMI).join(name))
                 .unwrap_or_default()
         };
         let product = format!("{} {}", dmi("sys_vendor"), dmi("product_name"));
@@ -167,7 +169,7 @@ mod vantage {
         }
     }
 
-    /// The processor's `hypervisor` flag, on x86 only.
+    /// `vm` if the processor has the `hypervisor` flag, else `none`; unknown except on x86.
     fn virtualisation_by_cpu(host: &dyn Host) -> Reading<String> {
         let text = match host.read(Path::new(CPUINFO)) {
             Ok(text) => text,
@@ -177,7 +179,7 @@ mod vantage {
         let Some(flags) = lines.find(|line| line.starts_with(b"flags")) else {
             return Reading::unknown(
                 UnknownReason::Ambiguous,
-                "on this processor a guest cannot recognise that it is one",
+                "on this processor a guest cannot detect its hypervisor",
             );
         };
         let guest = flags
@@ -189,12 +191,16 @@ mod vantage {
         )
     }
 
-    /// The container technology, `none`, or `container` if unnamed.
-    fn container(host: &dyn Host, identity: &Reading<Vec<u8>>, facts: &FactSet) -> Reading<String> {
+    fn detect_container(
+        host: &dyn Host,
+        identity: &Reading<Vec<u8>>,
+        facts: &FactSet,
+    ) -> Reading<String> {
         let known =
             |name: &str, source: &str| Reading::known(name.to_owned(), Source::file(source));
-        // A file that a runtime creates in /run is proof; one in the image is a hint.
-        if let Ok(name) = host.attribute(Path::new("/run/systemd/container"))
+        // A file that a runtime creates in /run proves a container; a file in the image is only a
+        // hint.
+        if let Ok(name) = host.read_attribute(Path::new("/run/systemd/container"))
             && !name.is_empty()
         {
             return Reading::known(name, Source::file("/run/systemd/container"));
@@ -245,7 +251,7 @@ mod vantage {
         if has_lxcfs(facts) {
             return known("lxc", "/proc/self/mountinfo");
         }
-        // A live medium also has an overlay root; only a separate namespace is proof.
+        // A live medium also has an overlay as its root, so only a separate namespace is proof.
         if apart("pid") {
             known("container", "/proc/self/ns/pid")
         } else {
@@ -260,7 +266,7 @@ mod vantage {
     }
 
     fn has_lxcfs(facts: &FactSet) -> bool {
-        facts.subjects(Scope::Mount).any(|m| {
+        facts.subjects_of_scope(Scope::Mount).any(|m| {
             facts
                 .value(m, &mount::FSTYPE)
                 .is_some_and(|t| t == "fuse.lxcfs")
@@ -290,7 +296,7 @@ mod vantage {
             );
             let mut facts = FactSet::default();
             (mounts::COLLECTOR.run)(&host, &Request::default(), &mut facts);
-            record(&host, &mut facts);
+            record_execution_environment(&host, &mut facts);
             let text = |key| {
                 facts
                     .value(&Subject::host(), key)
@@ -307,7 +313,7 @@ mod vantage {
             )
         }
 
-        fn processor(flags: &str) -> FakeHost {
+        fn with_cpu_flags(flags: &str) -> FakeHost {
             FakeHost::default().file(
                 CPUINFO,
                 format!("processor\t: 0\nflags\t\t: fpu {flags} lm\n\n"),
@@ -321,11 +327,11 @@ mod vantage {
         #[test]
         fn host_guest_and_container() {
             assert_eq!(
-                as_strs(&vantage_facts(HOST, "ext4", processor("vme"))),
+                as_strs(&vantage_facts(HOST, "ext4", with_cpu_flags("vme"))),
                 ("none", "none", "host", true)
             );
             assert_eq!(
-                as_strs(&vantage_facts(HOST, "ext4", processor("hypervisor"))),
+                as_strs(&vantage_facts(HOST, "ext4", with_cpu_flags("hypervisor"))),
                 ("vm", "none", "guest", true)
             );
             assert_eq!(
@@ -336,25 +342,26 @@ mod vantage {
                 )),
                 ("?", "none", "?", true)
             );
-            let docker = processor("vme").answer(Question::Stat("/.dockerenv".into()), STAT);
+            let docker = with_cpu_flags("vme").answer(Question::Stat("/.dockerenv".into()), STAT);
             assert_eq!(
                 as_strs(&vantage_facts(APART, "overlay", docker)),
                 ("none", "docker", "container", false)
             );
-            let pod = processor("vme").file("/proc/self/cgroup", "0::/kubepods.slice/x\n");
+            let pod = with_cpu_flags("vme").file("/proc/self/cgroup", "0::/kubepods.slice/x\n");
             assert_eq!(
                 as_strs(&vantage_facts(APART, "overlay", pod)),
                 ("none", "kubernetes", "container", false)
             );
             assert_eq!(
-                as_strs(&vantage_facts(APART, "ext4", processor("vme"))).1,
+                as_strs(&vantage_facts(APART, "ext4", with_cpu_flags("vme"))).1,
                 "container"
             );
         }
 
         #[test]
         fn a_machine_made_from_a_container_image_is_no_container() {
-            let image = processor("hypervisor").answer(Question::Stat("/.dockerenv".into()), STAT);
+            let image =
+                with_cpu_flags("hypervisor").answer(Question::Stat("/.dockerenv".into()), STAT);
             assert_eq!(
                 as_strs(&vantage_facts(HOST, "ext4", image)),
                 ("vm", "none", "guest", true)
@@ -364,7 +371,7 @@ mod vantage {
         #[test]
         fn azure_is_the_hyper_v_whose_chassis_says_so() {
             let guest = |tag: Option<&str>| {
-                let host = processor("hypervisor").files(
+                let host = with_cpu_flags("hypervisor").files(
                     DMI,
                     &[
                         ("sys_vendor", "Microsoft Corporation"),
@@ -386,7 +393,8 @@ mod vantage {
         #[test]
         fn makers_name_the_hypervisor_and_metal_is_metal() {
             let dmi = |vendor: &str, product: &str, flags: &str| {
-                processor(flags).files(DMI, &[("sys_vendor", vendor), ("product_name", product)])
+                with_cpu_flags(flags)
+                    .files(DMI, &[("sys_vendor", vendor), ("product_name", product)])
             };
             for (vendor, product, flags, expect) in [
                 (
@@ -418,12 +426,12 @@ mod vantage {
 
 use std::path::Path;
 
-use self::lines::{text_value, value};
+use self::name_value_lines::{text_value, value_bytes};
 use crate::collector::{Collector, Request};
+use crate::error_readings::error_reading;
 use crate::facts::catalog::host as machine;
 use crate::facts::{FactSet, Reading, Source, Subject};
 use crate::host::{Host, Question};
-use crate::refusal::error_reading;
 use crate::text::display_safe;
 
 pub const COLLECTOR: Collector = Collector {
@@ -432,10 +440,10 @@ pub const COLLECTOR: Collector = Collector {
 };
 
 fn run(host: &dyn Host, _: &Request, facts: &mut FactSet) {
-    record_release(host, facts);
-    vantage::record(host, facts);
+    record_os_release(host, facts);
+    execution_environment::record_execution_environment(host, facts);
     let summary = match host.ask(&Question::Resources) {
-        Ok(answer) => Reading::known(answer, Source::call("sysinfo")),
+        Ok(answer) => Reading::known(answer, Source::system_call("sysinfo")),
         Err(miss) => error_reading(&miss, "sysinfo"),
     };
     let number = |name: &'static str| {
@@ -449,8 +457,8 @@ fn run(host: &dyn Host, _: &Request, facts: &mut FactSet) {
     facts.insert(&Subject::host(), &machine::CPUS, number("cpus"));
 }
 
-/// os-release(5): the file in /etc, or else the vendor's.
-fn record_release(host: &dyn Host, facts: &mut FactSet) {
+/// Records os-release(5) from /etc, or else the file of the vendor in /usr/lib.
+fn record_os_release(host: &dyn Host, facts: &mut FactSet) {
     let paths = ["/etc/os-release", "/usr/lib/os-release"];
     let found = paths
         .into_iter()
@@ -462,7 +470,7 @@ fn record_release(host: &dyn Host, facts: &mut FactSet) {
     ];
     for (key, name) in keys {
         let reading = match &found {
-            Some((path, text)) => match value(text, name) {
+            Some((path, text)) => match value_bytes(text, name) {
                 Some(value) => {
                     Reading::known(display_safe(&shell_unquote(value)), Source::file(*path))
                 }
@@ -477,8 +485,8 @@ fn record_release(host: &dyn Host, facts: &mut FactSet) {
     }
 }
 
-/// Shell quoting as in os-release(5): within double quotes a backslash escapes the four special
-/// characters.
+/// Removes shell quotes as in os-release(5): within double quotes, a backslash escapes the four
+/// special characters.
 fn shell_unquote(value: &[u8]) -> Vec<u8> {
     let value = value.trim_ascii();
     let inner = |quote: &[u8]| value.strip_prefix(quote)?.strip_suffix(quote);
@@ -514,7 +522,7 @@ mod tests {
         let text = "PRETTY_NAME=\"Debian GNU/Linux 12 (bookworm)\"\nID=debian\nVERSION_ID='12'\n";
         for path in ["/etc/os-release", "/usr/lib/os-release"] {
             let mut facts = FactSet::default();
-            record_release(&FakeHost::default().file(path, text), &mut facts);
+            record_os_release(&FakeHost::default().file(path, text), &mut facts);
             let value = |key| facts.value(&Subject::host(), key).unwrap();
             assert_eq!(value(&machine::OS_ID), "debian");
             assert_eq!(value(&machine::OS_VERSION), "12");
@@ -532,10 +540,9 @@ mod tests {
         assert!(!facts.get(&Subject::host(), &machine::OS_ID).is_known());
     }
 
-    /// The three facts of an os-release file.
-    fn names(text: &[u8]) -> [Option<String>; 3] {
+    fn release_names(text: &[u8]) -> [Option<String>; 3] {
         let mut facts = FactSet::default();
-        record_release(
+        record_os_release(
             &FakeHost::default().file("/etc/os-release", text),
             &mut facts,
         );
@@ -553,7 +560,7 @@ mod tests {
             let mut lines = vec!["ID=debian".to_owned(), "VERSION_ID='12'".to_owned()];
             lines.insert(at, format!("PRETTY_NAME=\"{escaped}\""));
             prop_assert_eq!(
-                names(lines.join("\n").as_bytes()),
+                release_names(lines.join("\n").as_bytes()),
                 [Some("debian".to_owned()), Some("12".to_owned()), Some(display_safe(name.as_bytes()))]
             );
         }
@@ -561,7 +568,7 @@ mod tests {
         #[test]
         fn a_bad_line_costs_itself(bad in prop::collection::vec(any::<u8>().prop_filter("one line", |b| *b != b'\n'), 0..30)) {
             prop_assume!(!bad.starts_with(b"ID=") && !bad.starts_with(b"VERSION_ID="));
-            let [id, version, name] = names(&[b"ID=debian\n", bad.as_slice(), b"\nVERSION_ID=12\n"].concat());
+            let [id, version, name] = release_names(&[b"ID=debian\n", bad.as_slice(), b"\nVERSION_ID=12\n"].concat());
             prop_assert_eq!((id.as_deref(), version.as_deref()), (Some("debian"), Some("12")));
             prop_assert!(name.is_none_or(|name| !name.chars().any(crate::text::is_display_unsafe)));
         }

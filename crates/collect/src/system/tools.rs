@@ -1,26 +1,26 @@
-//! Versions of the tools that create file systems and arrays, which decide what can be advised.
+//! Versions of the tools that create file systems and arrays, which limit what can be advised.
 //!
-//! Only tools that this host needs run, one after the other: in parallel they would delay a
-//! server's program, which runs meanwhile and takes longest.
+//! Only tools that this host needs are run, one after the other. Parallel runs would delay the
+//! version query of a server's program, which runs at the same time and takes longest.
 
 use crate::collector::Request;
-use crate::facts::catalog::device::{self, Content};
+use crate::facts::catalog::device::{self, ContentState};
 use crate::facts::catalog::{host as machine, mount};
 use crate::facts::{FactSet, Key, Reading, Scope, Subject, UnknownReason};
 use crate::host::{Host, Tool};
-use crate::tool_version::{unneeded_version, version};
+use crate::tool_version::{query_version, unneeded_version_reading};
 use crate::version::Version;
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum ToolUse {
-    /// Any machine with disks.
+    /// Hosts with block devices of any kind.
     Devices,
-    /// File systems of this type, mounted, or possible on a free disk.
+    /// Hosts on which a file system of this type is mounted or could be created on a free disk.
     FileSystem(&'static str),
     Arrays,
 }
 
-/// Fact, tool, argument that prints the version, and use.
+/// The fact, the tool, the argument that prints the version, and the hosts that need it.
 type ToolRow = (&'static Key<Version>, Tool, &'static str, ToolUse);
 
 const TOOLS: &[ToolRow] = &[
@@ -43,13 +43,13 @@ const TOOLS: &[ToolRow] = &[
 impl ToolUse {
     fn is_needed(self, facts: &FactSet) -> bool {
         match self {
-            Self::Devices => facts.subjects(Scope::Device).next().is_some(),
+            Self::Devices => facts.subjects_of_scope(Scope::Device).next().is_some(),
             Self::FileSystem(fstype) => {
                 !facts
                     .subjects_where(&mount::FSTYPE, |mounted| mounted == fstype)
                     .is_empty()
                     || facts
-                        .subjects(Scope::Device)
+                        .subjects_of_scope(Scope::Device)
                         .any(|disk| may_be_free(&facts.get(disk, &device::CONTENT)))
             }
             Self::Arrays => facts
@@ -60,10 +60,10 @@ impl ToolUse {
     }
 }
 
-/// Whether a file system could be made on a device. Unread contents may be empty.
-fn may_be_free(content: &Reading<Content>) -> bool {
+/// Whether a device may be free for a new file system; contents that were not read may be empty.
+fn may_be_free(content: &Reading<ContentState>) -> bool {
     match content {
-        Reading::Known { value, .. } => value.is_available(),
+        Reading::Known { value, .. } => value.allows_new_filesystem(),
         Reading::Unknown {
             why: UnknownReason::NotCollected | UnknownReason::Absent,
             ..
@@ -79,10 +79,9 @@ fn may_be_free(content: &Reading<Content>) -> bool {
     }
 }
 
-/// For progress displays.
+/// The text for progress displays.
 pub const ID: &str = "tools";
 
-/// Tools that this host needs, and others.
 pub struct ToolSelection {
     needed: Vec<&'static ToolRow>,
     others: Vec<&'static ToolRow>,
@@ -96,18 +95,17 @@ impl ToolSelection {
         Self { needed, others }
     }
 
-    /// Runs the needed tools.
     pub fn query_versions(&self, host: &dyn Host, request: &Request) -> FactSet {
         let mut facts = FactSet::default();
         for (key, tool, argument, _) in &self.needed {
             facts.insert(
                 &Subject::host(),
                 key,
-                version(host, request, *tool, argument),
+                query_version(host, request, *tool, argument),
             );
         }
         for (key, ..) in &self.others {
-            facts.insert(&Subject::host(), key, unneeded_version());
+            facts.insert(&Subject::host(), key, unneeded_version_reading());
         }
         facts
     }
@@ -142,8 +140,8 @@ mod tests {
         ),
     ];
 
-    /// A host with a free array, so that every tool is needed.
-    fn machine() -> FactSet {
+    /// A host with a free array, which makes every tool needed.
+    fn facts_with_array() -> FactSet {
         let mut facts = FactSet::default();
         let array = Subject::device("md0");
         facts.insert_known(
@@ -152,12 +150,17 @@ mod tests {
             device::DeviceKind::Md,
             Source::Assumed,
         );
-        facts.insert_known(&array, &device::CONTENT, Content::Blank, Source::Assumed);
+        facts.insert_known(
+            &array,
+            &device::CONTENT,
+            ContentState::Blank,
+            Source::Assumed,
+        );
         facts
     }
 
     fn collect(host: &FakeHost, without_programs: bool) -> FactSet {
-        ToolSelection::from_facts(&machine()).query_versions(
+        ToolSelection::from_facts(&facts_with_array()).query_versions(
             host,
             &Request {
                 without_programs,
@@ -200,14 +203,13 @@ mod tests {
         assert!(host.asked_questions().is_empty());
     }
 
-    /// The tools that run with these facts.
-    fn asked<T: FactValue>(subject: &Subject, key: &Key<T>, value: T) -> Vec<Tool> {
+    fn tools_run_with<T: FactValue>(subject: &Subject, key: &Key<T>, value: T) -> Vec<Tool> {
         let mut facts = FactSet::default();
         facts.insert_known(subject, key, value, Source::Assumed);
-        asked_by(&facts)
+        tools_run_for(&facts)
     }
 
-    fn asked_by(facts: &FactSet) -> Vec<Tool> {
+    fn tools_run_for(facts: &FactSet) -> Vec<Tool> {
         let host = FakeHost::default();
         ToolSelection::from_facts(facts).query_versions(&host, &Request::default());
         let mut asked: Vec<Tool> = host
@@ -227,16 +229,16 @@ mod tests {
         let disk = Subject::device("sda");
         let all = [Tool::Mke2fs, Tool::MkfsXfs, Tool::MkfsBtrfs];
         assert_eq!(
-            asked(&disk, &device::KIND, device::DeviceKind::Disk),
+            tools_run_with(&disk, &device::KIND, device::DeviceKind::Disk),
             [Tool::Mke2fs]
         );
         assert_eq!(
-            asked(&disk, &device::CONTENT, Content::Holds),
+            tools_run_with(&disk, &device::CONTENT, ContentState::Holds),
             [Tool::Mke2fs]
         );
-        for content in [Content::Free, Content::Blank] {
+        for content in [ContentState::Free, ContentState::Blank] {
             assert_eq!(
-                asked(&disk, &device::CONTENT, content),
+                tools_run_with(&disk, &device::CONTENT, content),
                 all,
                 "any may be made on it"
             );
@@ -249,7 +251,7 @@ mod tests {
             let mut facts = FactSet::default();
             facts.insert(&disk, &device::CONTENT, Reading::unknown(why, "x"));
             assert_eq!(
-                asked_by(&facts),
+                tools_run_for(&facts),
                 tools,
                 "{why:?}: root may see that it is free"
             );
@@ -261,7 +263,7 @@ mod tests {
             ("tmpfs", &[]),
         ] {
             assert_eq!(
-                asked(&Subject::mount("/srv"), &mount::FSTYPE, fstype.to_owned()),
+                tools_run_with(&Subject::mount("/srv"), &mount::FSTYPE, fstype.to_owned()),
                 tool,
                 "{fstype}"
             );

@@ -1,48 +1,52 @@
-//! The facts of a target from its directory and from the layers below it.
-
 use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
 
-use super::prospect::ProspectiveTarget;
-use crate::facts::catalog::target::{self, Attribute};
+use super::prospective_target::ProspectiveTarget;
+use crate::error_readings::error_reading;
+use crate::facts::catalog::target::{self, InodeFlag};
 use crate::facts::catalog::{device, mount};
 use crate::facts::{FactSet, Reading, Scope, Source, Subject, UnknownReason};
 use crate::host::{Host, path_bytes};
-use crate::refusal::error_reading;
 use crate::text::display_safe;
 
-/// From linux/fs.h.
-const FLAGS: [(u32, Attribute); 3] = [
-    (0x0080_0000, Attribute::Nocow),
-    (0x8, Attribute::Sync),
-    (0x4000, Attribute::JournalData),
+/// Inode flags of linux/fs.h.
+const FLAGS: [(u32, InodeFlag); 3] = [
+    (0x0080_0000, InodeFlag::Nocow),
+    (0x8, InodeFlag::Sync),
+    (0x4000, InodeFlag::JournalData),
 ];
 
 pub struct DirectoryProperties {
     empty: Reading<bool>,
-    flags: Reading<Vec<Attribute>>,
+    flags: Reading<Vec<InodeFlag>>,
 }
 
-/// `None` for a target without a readable directory.
-pub fn read_properties(host: &dyn Host, place: &ProspectiveTarget) -> Option<DirectoryProperties> {
+/// Reads a target's directory; `None` if the target has no readable one.
+pub fn read_directory_properties(
+    host: &dyn Host,
+    place: &ProspectiveTarget,
+) -> Option<DirectoryProperties> {
     let existing = place.existing.as_ref()?;
-    let created = place.kind.value().is_some_and(|kind| kind.is_created());
+    let created = place
+        .kind
+        .value()
+        .is_some_and(|kind| kind.is_to_be_created());
     let empty = if created {
         Reading::known(
             true,
-            Source::call(format!("stat {}", place.subject().name())),
+            Source::system_call(format!("stat {}", place.subject().name())),
         )
     } else {
-        is_empty(host, existing)
+        is_directory_empty(host, existing)
     };
     Some(DirectoryProperties {
         empty,
-        flags: flags(host, existing),
+        flags: inode_flags(host, existing),
     })
 }
 
-/// Records everything but the role. `wal` are the WAL directories on its file system.
-pub fn record(
+/// Records every fact except the role. `wal` are the WAL directories on the target's file system.
+pub fn record_target(
     host: &dyn Host,
     place: &ProspectiveTarget,
     look: Option<DirectoryProperties>,
@@ -51,7 +55,7 @@ pub fn record(
     facts: &mut FactSet,
 ) {
     let subject = place.subject();
-    let resolved = Source::call(format!("realpath {}", subject.name()));
+    let resolved = Source::system_call(format!("realpath {}", subject.name()));
     facts.insert_known(&subject, &target::PATH, subject.name().to_owned(), resolved);
     facts.insert(&subject, &target::KIND, place.kind.clone());
     if let Some(base) = &place.base {
@@ -62,7 +66,7 @@ pub fn record(
         } else if is_diskless(facts, base) {
             facts.mark_inapplicable(&subject, Scope::Device);
         }
-        if let Some(device) = facts.resolve(base, Scope::Device) {
+        if let Some(device) = facts.subject_in_scope(base, Scope::Device) {
             facts.link(&subject, &device);
         }
     }
@@ -72,9 +76,10 @@ pub fn record(
         swap_on_same_disks(facts, &subject, swapping),
     );
     let io_error = match &place.kind {
-        _ if place.io_error => {
-            Reading::known(true, Source::call(format!("stat {}", subject.name())))
-        }
+        _ if place.io_error => Reading::known(
+            true,
+            Source::system_call(format!("stat {}", subject.name())),
+        ),
         kind => kind.clone().map(|_| false),
     };
     facts.insert(&subject, &target::IO_ERROR, io_error);
@@ -108,38 +113,37 @@ pub fn record(
         facts.insert(&subject, &target::EMPTY, empty);
         facts.insert(&subject, &target::FLAGS, flags);
         let flags = facts.get(&subject, &target::FLAGS);
-        if let Some(nocow) = nocow(host, facts, place, wal, &flags) {
+        if let Some(nocow) = btrfs_nocow(host, facts, place, wal, &flags) {
             facts.insert(&subject, &target::NOCOW, nocow);
         }
     }
 }
 
-/// Whether file systems of this kind have no local block device.
 fn is_diskless(facts: &FactSet, base: &Subject) -> bool {
     facts
         .value(base, &mount::CLASS)
         .is_some_and(mount::MountClass::is_diskless)
 }
 
-/// An empty `lost+found` does not count.
-fn is_empty(host: &dyn Host, directory: &Path) -> Reading<bool> {
+/// Whether the directory is empty; an empty `lost+found` does not count.
+fn is_directory_empty(host: &dyn Host, directory: &Path) -> Reading<bool> {
     let shown = display_safe(path_bytes(directory));
-    match host.is_empty(directory) {
+    match host.is_directory_empty(directory) {
         Ok(nothing) => Reading::known(nothing, Source::file(shown)),
         Err(miss) => error_reading(&miss, &shown),
     }
 }
 
-/// A new directory inherits the flags of its parent.
-fn flags(host: &dyn Host, directory: &Path) -> Reading<Vec<Attribute>> {
+/// The directory's inode flags, which new directories in it inherit.
+fn inode_flags(host: &dyn Host, directory: &Path) -> Reading<Vec<InodeFlag>> {
     let call = format!("FS_IOC_GETFLAGS {}", display_safe(path_bytes(directory)));
-    match host.flags(directory) {
+    match host.inode_flags(directory) {
         Ok(bits) => {
             let set = FLAGS
                 .iter()
                 .filter(|(bit, _)| bits & bit != 0)
                 .map(|(_, flag)| *flag);
-            Reading::known(set.collect(), Source::call(call))
+            Reading::known(set.collect(), Source::system_call(call))
         }
         Err(miss) => error_reading(&miss, &call),
     }
@@ -147,12 +151,12 @@ fn flags(host: &dyn Host, directory: &Path) -> Reading<Vec<Attribute>> {
 
 /// Whether btrfs overwrites new files in place. `None` on other file systems; unknown if the
 /// directories of WAL and data differ.
-fn nocow(
+fn btrfs_nocow(
     host: &dyn Host,
     facts: &FactSet,
     place: &ProspectiveTarget,
     wal: &[PathBuf],
-    flags: &Reading<Vec<Attribute>>,
+    flags: &Reading<Vec<InodeFlag>>,
 ) -> Option<Reading<bool>> {
     let base = place
         .base
@@ -165,10 +169,10 @@ fn nocow(
     if by_mount.value() == Some(&true) {
         return Some(by_mount);
     }
-    let has_flag = |flags: Vec<Attribute>| flags.iter().any(|flag| flag.is_nocow());
+    let has_flag = |flags: Vec<InodeFlag>| flags.iter().any(|flag| flag.is_nocow());
     let by_flag = flags.clone().map(has_flag);
     for directory in wal {
-        let of_wal = self::flags(host, directory).map(has_flag);
+        let of_wal = self::inode_flags(host, directory).map(has_flag);
         if of_wal.value() != by_flag.value() && of_wal.is_known() && by_flag.is_known() {
             let (data, wal) = (place.subject(), display_safe(path_bytes(directory)));
             let detail = format!("only one of {} and {wal} has the flag +C", data.name());
@@ -182,13 +186,13 @@ fn nocow(
     })
 }
 
-/// The disks below all swap, paths to one unit counted once; `None` if swap was not read.
+/// The disks below all swap, with paths to one unit counted once; `None` if swap was not read.
 pub fn swap_disks(facts: &FactSet) -> Option<BTreeSet<Subject>> {
     let known = facts.known_values(&device::SWAP);
     let swapping = known
         .iter()
         .filter(|(_, swap)| *swap)
-        .flat_map(|(device, _)| facts.disks(device));
+        .flat_map(|(device, _)| facts.distinct_bottom_disks(device));
     (!known.is_empty()).then(|| swapping.collect())
 }
 
@@ -198,21 +202,24 @@ fn swap_on_same_disks(
     swapping: Option<&BTreeSet<Subject>>,
 ) -> Reading<Vec<String>> {
     if facts.lacks_scope(target, Scope::Device) {
-        return Reading::known(Vec::new(), Source::derived([mount::CLASS.name()]));
+        return Reading::known(Vec::new(), Source::derived_from([mount::CLASS.name()]));
     }
-    let disks = facts.disks(target);
+    let disks = facts.distinct_bottom_disks(target);
     if disks.is_empty() {
         return Reading::unknown(
             UnknownReason::Absent,
-            format!("a block device under {}", target.name()),
+            format!("no block device is known under {}", target.name()),
         );
     }
     let Some(swapping) = swapping else {
-        return Reading::unknown(UnknownReason::NotCollected, "which devices hold swap");
+        return Reading::unknown(
+            UnknownReason::NotCollected,
+            "the devices that hold swap are unknown",
+        );
     };
     let both = disks
         .iter()
         .filter(|disk| swapping.contains(disk))
         .map(|disk| disk.name().to_owned());
-    Reading::known(both.collect(), Source::derived(["device.swap"]))
+    Reading::known(both.collect(), Source::derived_from(["device.swap"]))
 }

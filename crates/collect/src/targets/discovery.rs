@@ -1,27 +1,26 @@
-//! The targets of a run without TARGET: directories of database servers, data file systems, blank
-//! devices.
-//!
-//! Network and FUSE file systems are left alone unless a cluster is on one.
+//! The targets of a run without a requested one: directories of database servers, data file
+//! systems, blank devices. Network and FUSE file systems are left alone unless a cluster is on one.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::{Path, PathBuf};
 
-use super::prospect::{ProspectiveTarget, file_system};
+use super::directory_roles::ServerDirectories;
+use super::prospective_target::{ProspectiveTarget, file_system_identity};
 use super::request;
-use super::role::ServerDirectories;
 use crate::facts::catalog::target::TargetKind;
 use crate::facts::catalog::{device, mount};
 use crate::facts::{FactSet, Key, Reading, Scope, Source, Subject};
 use crate::host::{Host, HostError, Stat, path_bytes, path_from_bytes};
 use crate::parallel;
-use crate::text::{display_safe, original_bytes};
+use crate::text::{decode_display_safe, display_safe};
 
-/// Types that never hold a database.
+/// File system types that never hold a database.
 const NEVER_FOR_DATA: [&str; 10] = [
     "squashfs", "iso9660", "udf", "vfat", "exfat", "msdos", "ntfs", "ntfs3", "erofs", "cramfs",
 ];
 
-/// Mount points of the operating system and of container engines, with everything below.
+/// Mount points of the operating system and of container engines, which exclude everything below
+/// them.
 const SYSTEM_MOUNT_POINTS: [&str; 17] = [
     "/boot",
     "/efi",
@@ -42,7 +41,7 @@ const SYSTEM_MOUNT_POINTS: [&str; 17] = [
     "/var/lib/snapd",
 ];
 
-/// A file system mounted below one of these was put there on purpose.
+/// Directories of temporary files. A file system mounted below one was put there on purpose.
 const TEMPORARY_MOUNT_POINTS: [&str; 2] = ["/tmp", "/var/tmp"];
 
 pub fn discovered_targets(
@@ -59,9 +58,9 @@ pub fn discovered_targets(
     }
     let used: BTreeSet<Subject> = places
         .iter()
-        .filter_map(|place| Some(file_system(facts, place.base.as_ref()?)))
+        .filter_map(|place| Some(file_system_identity(facts, place.base.as_ref()?)))
         .collect();
-    places.extend(data_mounts(host, facts, &used));
+    places.extend(unused_data_mounts(host, facts, &used));
     places.extend(free_devices(facts));
     if places.is_empty() {
         places.extend(request::requested_target(host, Path::new("/"), facts));
@@ -74,23 +73,22 @@ pub fn discovered_targets(
 fn fact_path(facts: &FactSet, subject: &Subject, key: &Key<String>) -> Option<PathBuf> {
     facts
         .value(subject, key)
-        .map(|text| path_from_bytes(original_bytes(&text)))
+        .map(|text| path_from_bytes(decode_display_safe(&text)))
 }
 
-/// A mount that may represent its file system.
+/// A mount that may represent its file system among the targets.
 struct MountCandidate<'f> {
     mount: &'f Subject,
-    /// See [`file_system`].
     file_system: Subject,
     point: PathBuf,
-    /// Only part of the file system is mounted, as by a bind mount.
+    /// True if only part of the file system is mounted, as by a bind mount.
     is_partial: bool,
     /// `None` for mount points that hold no data.
     stat: Option<Result<Stat, HostError>>,
 }
 
 impl MountCandidate<'_> {
-    /// Sort key, best first: whole file systems, then short paths.
+    /// The sort key, best first: whole file systems, then short paths.
     fn rank(&self) -> impl Ord + '_ {
         (
             self.is_partial,
@@ -101,18 +99,17 @@ impl MountCandidate<'_> {
     }
 }
 
-/// One mount point per data file system that no cluster uses.
-fn data_mounts(
+fn unused_data_mounts(
     host: &dyn Host,
     facts: &FactSet,
     used: &BTreeSet<Subject>,
 ) -> Vec<ProspectiveTarget> {
-    let mounts: Vec<&Subject> = facts.subjects(Scope::Mount).collect();
-    let candidates = parallel::map(&mounts, |mount| candidate(host, facts, used, mount));
+    let mounts: Vec<&Subject> = facts.subjects_of_scope(Scope::Mount).collect();
+    let candidates = parallel::map(&mounts, |mount| mount_candidate(host, facts, used, mount));
     let mut best: BTreeMap<Subject, MountCandidate<'_>> = BTreeMap::new();
     let mut system: BTreeSet<Subject> = BTreeSet::new();
     for one in candidates.into_iter().flatten() {
-        // The root's file system is not offered, whatever other mount points it has.
+        // The root's file system is never a target, whatever other mount points it has.
         if one.point == Path::new("/") {
             system.insert(one.file_system);
         } else if one.stat.is_some()
@@ -139,7 +136,7 @@ fn data_mounts(
         Ok(_) => ProspectiveTarget {
             kind: Reading::known(
                 TargetKind::Directory,
-                Source::call(format!("stat {}", display_safe(path_bytes(&path)))),
+                Source::system_call(format!("stat {}", display_safe(path_bytes(&path)))),
             ),
             existing: Some(path.clone()),
             base: Some(mount.clone()),
@@ -150,13 +147,13 @@ fn data_mounts(
     .collect()
 }
 
-fn candidate<'f>(
+fn mount_candidate<'f>(
     host: &dyn Host,
     facts: &FactSet,
     used: &BTreeSet<Subject>,
     mount: &'f Subject,
 ) -> Option<MountCandidate<'f>> {
-    let of = file_system(facts, mount);
+    let of = file_system_identity(facts, mount);
     let point = fact_path(facts, mount, &mount::POINT)?;
     let wanted = point != Path::new("/")
         && !used.contains(&of)
@@ -164,17 +161,17 @@ fn candidate<'f>(
         && facts.value(mount, &mount::IN_SIGHT) == Some(true);
     let seen = wanted.then(|| host.stat(&point)).filter(|seen| match seen {
         Ok(stat) => stat.is_dir(),
-        // It has data that can no longer be read.
+        // An I/O error means data that can no longer be read.
         Err(miss) => miss.is_io_error(),
     });
-    let part = facts
+    let is_partial = facts
         .value(mount, &mount::ROOT)
         .is_none_or(|root| root != "/");
     Some(MountCandidate {
         mount,
         file_system: of,
         point,
-        is_partial: part,
+        is_partial,
         stat: seen,
     })
 }
@@ -193,7 +190,7 @@ fn may_hold_data(facts: &FactSet, subject: &Subject, point: &Path) -> bool {
             .any(|passing| point == Path::new(passing))
 }
 
-/// Writable, unused and empty.
+/// The devices that are writable, unused and empty.
 fn free_devices(facts: &FactSet) -> Vec<ProspectiveTarget> {
     let place = |subject: Subject| {
         if facts.value(&subject, &device::READ_ONLY) == Some(true) {
@@ -210,7 +207,7 @@ fn free_devices(facts: &FactSet) -> Vec<ProspectiveTarget> {
         })
     };
     facts
-        .subjects_where(&device::CONTENT, |content| content.is_available())
+        .subjects_where(&device::CONTENT, |content| content.allows_new_filesystem())
         .into_iter()
         .filter_map(place)
         .collect()

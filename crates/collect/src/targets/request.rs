@@ -1,23 +1,23 @@
 //! The requested target: a directory, existing or not, a mount point, or a block device; and the
 //! other directories of a server whose data is on it.
 //!
-//! A path that cannot be a target is dropped with a warning. A name below /dev is a device, so a
-//! missing one is an error and never a directory to be created.
+//! A path that cannot be a target is dropped with a warning. A name below /dev means a device, so a
+//! missing one is an error, never a directory to be created.
 
 use std::path::{Component, Path, PathBuf};
 
-use super::prospect::{ProspectiveTarget, device_with_node, mount_of_real_path};
-use super::role::{self, ServerDirectories};
-use super::suggestion;
+use super::directory_roles::{self, ServerDirectories};
+use super::path_suggestion;
+use super::prospective_target::{ProspectiveTarget, device_with_node, mount_of_real_path};
+use crate::error_readings::error_reading;
 use crate::facts::catalog::device;
 use crate::facts::catalog::mount::{self, MountClass};
 use crate::facts::catalog::target::TargetKind;
 use crate::facts::note::TargetNote;
 use crate::facts::{FactSet, Reading, Remedy, Scope, Source, Subject, UnknownReason};
 use crate::host::{Host, HostError, HostErrorKind, Stat, path_bytes, path_from_bytes};
-use crate::lookup::{device_of_node, mount_mismatch};
-use crate::refusal::error_reading;
-use crate::text::{display_safe, original_bytes};
+use crate::path_lookup::{device_of_node, mount_mismatch_reason};
+use crate::text::{decode_display_safe, display_safe};
 
 /// The target of a path, and the directories of its servers on other file systems.
 pub fn requested_targets(
@@ -27,7 +27,7 @@ pub fn requested_targets(
     homes: &[ServerDirectories],
     facts: &mut FactSet,
 ) -> Vec<ProspectiveTarget> {
-    // A path that does not answer is asked once: each further question could take as long.
+    // A path that does not answer is queried only once: each further query could take as long.
     let seen = host.stat(path);
     if let Some(mistake) = target_error(host, path, &seen, new, facts) {
         facts.add_note(mistake);
@@ -36,7 +36,7 @@ pub fn requested_targets(
     let mut places = Vec::from_iter(target_from_stat(host, path, seen, facts));
     let elsewhere: Vec<_> = places
         .iter()
-        .flat_map(|place| role::related_directories(place, homes, facts))
+        .flat_map(|place| directory_roles::server_directories_elsewhere(place, homes, facts))
         .collect();
     for directory in elsewhere {
         places.extend(self::requested_target(host, &directory, facts));
@@ -44,7 +44,7 @@ pub fn requested_targets(
     places
 }
 
-/// The error in a named target: it cannot be one, or it is missing, perhaps mistyped.
+/// The error in a requested target: the path cannot be one, or is missing, perhaps mistyped.
 pub fn target_error(
     host: &dyn Host,
     path: &Path,
@@ -54,14 +54,16 @@ pub fn target_error(
 ) -> Option<TargetNote> {
     let shown = display_safe(path_bytes(path));
     match seen {
-        Ok(stat) => return unsuitable_note(*stat, &shown),
+        Ok(stat) => return unsuitable_file_type_note(*stat, &shown),
         // A dangling link gets its own note later.
-        Err(miss) if miss.kind != HostErrorKind::Absent || new || host.link(path).is_ok() => {
+        Err(miss)
+            if miss.kind != HostErrorKind::Absent || new || host.link_target(path).is_ok() =>
+        {
             return None;
         }
         Err(_) => {}
     }
-    let meant = suggestion::suggest_path(host, path, facts);
+    let meant = path_suggestion::suggest_path(host, path, facts);
     let meant = meant.map(|meant| display_safe(path_bytes(&meant)));
     Some(TargetNote::Missing {
         path: shown,
@@ -70,7 +72,7 @@ pub fn target_error(
     })
 }
 
-/// `None`, with a warning, if the path cannot be a target.
+/// The target of a path; `None`, with a warning, if the path cannot be one.
 pub fn requested_target(
     host: &dyn Host,
     path: &Path,
@@ -87,10 +89,10 @@ fn target_from_stat(
 ) -> Option<ProspectiveTarget> {
     let shown = display_safe(path_bytes(path));
     match seen {
-        Ok(stat) if stat.is_block() => device_target(host, path, stat, facts),
+        Ok(stat) if stat.is_block_device() => device_target(host, path, stat, facts),
         Ok(stat) if stat.is_dir() => {
             let real = host.real_path(path).unwrap_or_else(|_| path.to_owned());
-            // If the real path is another directory now, the path changed meanwhile.
+            // If the real path is another directory now, the path changed in the meantime.
             let seen = if real == path {
                 Some(stat)
             } else {
@@ -99,7 +101,10 @@ fn target_from_stat(
             let same = seen.is_some_and(|seen| {
                 (seen.major, seen.minor, seen.inode) == (stat.major, stat.minor, stat.inode)
             });
-            let kind = Reading::known(TargetKind::Directory, Source::call(format!("stat {shown}")));
+            let kind = Reading::known(
+                TargetKind::Directory,
+                Source::system_call(format!("stat {shown}")),
+            );
             let real = if same { real } else { path.to_owned() };
             let place = with_verified_mount(facts, directory_target(facts, real, kind), stat);
             let detail = format!("the real path of {shown} is another directory");
@@ -110,14 +115,14 @@ fn target_from_stat(
             })
         }
         Ok(stat) => {
-            if let Some(note) = unsuitable_note(stat, &shown) {
+            if let Some(note) = unsuitable_file_type_note(stat, &shown) {
                 facts.add_note(note);
             }
             None
         }
         Err(miss) if miss.kind == HostErrorKind::Absent => planned_directory(host, path, facts),
         Err(miss) if device_with_node(facts, &shown).is_some() => {
-            captured_device(facts, path, &miss)
+            device_target_from_facts(facts, path, &miss)
         }
         Err(miss) if names_a_device(path) => {
             facts.add_note(TargetNote::UnreadableDevice {
@@ -136,10 +141,9 @@ fn target_from_stat(
     }
 }
 
-/// Why an existing path cannot be a target.
-fn unsuitable_note(stat: Stat, shown: &str) -> Option<TargetNote> {
+fn unsuitable_file_type_note(stat: Stat, shown: &str) -> Option<TargetNote> {
     let path = || shown.to_owned();
-    match (stat.is_dir() || stat.is_block(), stat.is_file()) {
+    match (stat.is_dir() || stat.is_block_device(), stat.is_file()) {
         (true, _) => None,
         (false, true) => Some(TargetNote::TargetIsFile { path: path() }),
         (false, false) => Some(TargetNote::UnsupportedFileType { path: path() }),
@@ -148,7 +152,7 @@ fn unsuitable_note(stat: Stat, shown: &str) -> Option<TargetNote> {
 
 fn error_reason(miss: &HostError) -> String {
     if miss.detail.is_empty() {
-        "it cannot be read".to_owned()
+        "the path cannot be read".to_owned()
     } else {
         miss.detail.clone()
     }
@@ -169,19 +173,19 @@ fn directory_target(
     }
 }
 
-/// With its mount if stat(2) agrees, else without.
+/// Keeps the target's mount only if stat(2) reports the same device.
 fn with_verified_mount(facts: &FactSet, place: ProspectiveTarget, stat: Stat) -> ProspectiveTarget {
     match place
         .base
         .as_ref()
-        .and_then(|mount| mount_mismatch(facts, mount, stat))
+        .and_then(|mount| mount_mismatch_reason(facts, mount, stat))
     {
         Some(detail) => with_unknown_mount(place, detail),
         None => place,
     }
 }
 
-/// For contradicting answers: the mount is unknown.
+/// The target with its mount unknown, for answers that contradict each other.
 fn with_unknown_mount(place: ProspectiveTarget, detail: String) -> ProspectiveTarget {
     let kind = Reading::unknown(UnknownReason::Malformed, detail);
     ProspectiveTarget {
@@ -192,8 +196,8 @@ fn with_unknown_mount(place: ProspectiveTarget, detail: String) -> ProspectiveTa
     }
 }
 
-/// A directory that could not be read. Nothing more is asked of it, since each question could take
-/// as long as the first.
+/// The target for a directory that could not be read. No further query is made, since each could
+/// take as long as the first.
 pub fn unreadable_target(facts: &FactSet, path: PathBuf, miss: &HostError) -> ProspectiveTarget {
     let io_error = miss.is_io_error();
     let kind = error_reading(miss, &display_safe(path_bytes(&path)));
@@ -207,7 +211,7 @@ pub fn unreadable_target(facts: &FactSet, path: PathBuf, miss: &HostError) -> Pr
         io_error,
         ..directory_target(facts, path, kind)
     };
-    // Local disks do not hang, so the mount of a disk cannot be right.
+    // Local disks do not hang, so a mount of a disk cannot be right.
     let is_local = place
         .base
         .as_ref()
@@ -223,22 +227,22 @@ pub fn unreadable_target(facts: &FactSet, path: PathBuf, miss: &HostError) -> Pr
     }
 }
 
-const REPAIR_REMEDY: &str = "find the cause in the kernel log (dmesg -T), unmount the file system and repair it before using it again";
+const REPAIR_REMEDY: &str = "find the cause in the kernel log (`dmesg -T`), then unmount and repair the file system before you use it again";
 
-/// Paths below /dev mean devices, except below /dev/shm (`shm_overview(7)`).
+/// Whether a path means a device: below /dev, but not below /dev/shm (`shm_overview(7)`).
 fn names_a_device(path: &Path) -> bool {
     let path = normalise_path(path);
     path.starts_with("/dev") && !path.starts_with("/dev/shm")
 }
 
-/// A directory to be created below the nearest existing one.
+/// The target of a directory that is still to be created, described by the nearest existing one.
 fn planned_directory(
     host: &dyn Host,
     path: &Path,
     facts: &mut FactSet,
 ) -> Option<ProspectiveTarget> {
     let shown = display_safe(path_bytes(path));
-    if let Ok(to) = host.link(path) {
+    if let Ok(to) = host.link_target(path) {
         facts.add_note(TargetNote::DanglingLink {
             path: shown,
             to: display_safe(path_bytes(&to)),
@@ -255,8 +259,10 @@ fn planned_directory(
                     facts.add_note(TargetNote::NoDevice { path: shown });
                     return None;
                 }
-                let kind =
-                    Reading::known(TargetKind::Created, Source::call(format!("stat {shown}")));
+                let kind = Reading::known(
+                    TargetKind::Created,
+                    Source::system_call(format!("stat {shown}")),
+                );
                 let base = mount_of_real_path(facts, &real);
                 let place = ProspectiveTarget {
                     path: place,
@@ -300,11 +306,16 @@ fn device_target(
         facts.add_note(TargetNote::NoKernelDevice { path: shown });
         return None;
     };
-    target_of_device(facts, real, subject, &Source::call(format!("stat {shown}")))
+    target_of_device(
+        facts,
+        real,
+        subject,
+        &Source::system_call(format!("stat {shown}")),
+    )
 }
 
-/// A device in a capture that lacks its node.
-fn captured_device(
+/// The target for a device whose node is missing in the capture.
+fn device_target_from_facts(
     facts: &mut FactSet,
     path: &Path,
     miss: &HostError,
@@ -321,7 +332,7 @@ fn captured_device(
     target_of_device(facts, path.to_owned(), subject, &source)
 }
 
-/// The mount point if the device is mounted, else the device.
+/// The mount point if the device is mounted, else the device itself.
 fn target_of_device(
     facts: &mut FactSet,
     path: PathBuf,
@@ -344,7 +355,7 @@ fn target_of_device(
         point: point.clone(),
     });
     let kind = Reading::known(TargetKind::Directory, source.clone());
-    let mut place = directory_target(facts, path_from_bytes(original_bytes(&point)), kind);
+    let mut place = directory_target(facts, path_from_bytes(decode_display_safe(&point)), kind);
     place.base = Some(mount);
     Some(place)
 }
@@ -361,15 +372,14 @@ fn device_subject(
         .or_else(|| device_with_node(facts, &display_safe(path_bytes(path))))
 }
 
-/// A visible mount of the device.
 fn mount_of_device(facts: &FactSet, device: &Subject) -> Option<Subject> {
     let of_device = |mount: &&Subject| {
-        facts.resolve(mount, Scope::Device).as_ref() == Some(device)
-            || facts.below(mount).contains(device)
+        facts.subject_in_scope(mount, Scope::Device).as_ref() == Some(device)
+            || facts.directly_below(mount).contains(device)
     };
     let in_sight = |mount: &&Subject| facts.value(mount, &mount::IN_SIGHT) == Some(true);
     let mut mounts: Vec<&Subject> = facts
-        .subjects(Scope::Mount)
+        .subjects_of_scope(Scope::Mount)
         .filter(of_device)
         .filter(in_sight)
         .collect();

@@ -4,10 +4,10 @@
 use std::path::Path;
 
 use super::*;
-use crate::facts::catalog::device::{self, Content};
+use crate::facts::catalog::device::{self, ContentState};
 use crate::facts::catalog::mount::{self, MountClass};
 use crate::facts::catalog::postgres;
-use crate::facts::catalog::target::{self, Attribute, Role, TargetKind};
+use crate::facts::catalog::target::{self, DirectoryRole, InodeFlag, TargetKind};
 use crate::facts::{Choice, Reading, Source, UnknownReason};
 use crate::host::{HostErrorKind, Question, Stat};
 use crate::testing::{FakeHost, note_sentences};
@@ -59,7 +59,6 @@ fn host() -> FakeHost {
         .directory("/net")
 }
 
-/// Mounts and devices, as earlier collectors record them.
 fn storage() -> FactSet {
     let mut facts = FactSet::default();
     let read = || Source::file("/proc/self/mountinfo");
@@ -123,7 +122,7 @@ fn targets(facts: &FactSet) -> Vec<(String, String)> {
             .collect();
         (subject.name().to_owned(), roles.join(" and "))
     };
-    facts.subjects(Scope::Target).map(row).collect()
+    facts.subjects_of_scope(Scope::Target).map(row).collect()
 }
 
 fn pair(name: &str, role: &str) -> (String, String) {
@@ -145,11 +144,11 @@ fn a_directory_is_placed_on_its_mount_and_device() {
     );
     assert_eq!(facts.value(&subject, &target::EMPTY), Some(true));
     assert_eq!(
-        facts.resolve(&subject, Scope::Mount),
+        facts.subject_in_scope(&subject, Scope::Mount),
         Some(Subject::mount("/data"))
     );
     assert_eq!(
-        facts.resolve(&subject, Scope::Device),
+        facts.subject_in_scope(&subject, Scope::Device),
         Some(Subject::device("sdb1"))
     );
     assert_eq!(facts.bottom_devices(&subject), [Subject::device("sdb")]);
@@ -169,10 +168,10 @@ fn a_directory_to_be_created_is_described_by_the_nearest_that_exists() {
     );
     assert_eq!(
         facts.value(&subject, &target::FLAGS),
-        Some(vec![Attribute::Nocow, Attribute::Sync])
+        Some(vec![InodeFlag::Nocow, InodeFlag::Sync])
     );
     assert_eq!(
-        facts.resolve(&subject, Scope::Mount),
+        facts.subject_in_scope(&subject, Scope::Mount),
         Some(Subject::mount("/data"))
     );
     assert_eq!(
@@ -213,7 +212,7 @@ fn what_does_not_answer_is_unknown_and_asked_nothing_more() {
     };
     assert!(unknown("target.kind") && unknown("target.empty") && unknown("target.flags"));
     assert_eq!(
-        facts.resolve(&subject, Scope::Mount),
+        facts.subject_in_scope(&subject, Scope::Mount),
         Some(Subject::mount("/net"))
     );
     let asked = host
@@ -257,13 +256,14 @@ fn a_device_means_its_mount_point_or_itself() {
         Some(TargetKind::Device)
     );
     assert_eq!(
-        facts.resolve(&subject, Scope::Device),
+        facts.subject_in_scope(&subject, Scope::Device),
         Some(Subject::device("sdb"))
     );
     assert_eq!(facts.bottom_devices(&subject), [Subject::device("sdb")]);
 }
 
-/// A file system below `/data`, mounted before `/data` itself: listed, but not reachable.
+/// A file system below `/data` that was mounted before `/data` itself is listed, but cannot be
+/// reached.
 #[test]
 fn a_mount_point_that_another_mount_lies_over_is_suggested_to_nobody() {
     let gone = |path: &str, fake: FakeHost| {
@@ -309,17 +309,17 @@ fn data_and_wal_on_two_file_systems_are_two_targets() {
         [pair("/data/pg", "data"), pair("/wal/pg", "wal")]
     );
     assert_eq!(
-        facts.resolve(&cluster, Scope::Target),
+        facts.subject_in_scope(&cluster, Scope::Target),
         Some(Subject::target("/wal/pg"))
     );
     assert_eq!(
-        facts.resolve(&cluster, Scope::Mount),
+        facts.subject_in_scope(&cluster, Scope::Mount),
         Some(Subject::mount("/wal"))
     );
     for target in ["/data/pg", "/wal/pg"] {
         assert_eq!(
             facts
-                .resolve(&Subject::target(target), Scope::Cluster)
+                .subject_in_scope(&Subject::target(target), Scope::Cluster)
                 .as_ref(),
             Some(&cluster)
         );
@@ -340,7 +340,7 @@ fn data_and_wal_on_one_file_system_are_one_target() {
         [pair("/data/pg", "data and wal"), pair("/wal", "")]
     );
     assert_eq!(
-        facts.resolve(&cluster, Scope::Target),
+        facts.subject_in_scope(&cluster, Scope::Target),
         Some(Subject::target("/data/pg"))
     );
 }
@@ -357,7 +357,7 @@ fn no_directory_is_known_to_be_unused_while_a_wal_is_not_found() {
     let facts = collect(&host().directory("/data/pg"), None, storage);
     assert_eq!(
         facts.value(&Subject::target("/data/pg"), &target::ROLES),
-        Some(vec![Role::Data])
+        Some(vec![DirectoryRole::Data])
     );
     for list in [
         target::ROLES.info.id,
@@ -376,7 +376,7 @@ fn no_directory_is_known_to_be_unused_while_a_wal_is_not_found() {
             "{reading:?}"
         );
     }
-    assert_eq!(facts.resolve(&cluster, Scope::Target), None);
+    assert_eq!(facts.subject_in_scope(&cluster, Scope::Target), None);
 }
 
 #[test]
@@ -395,7 +395,7 @@ fn a_directory_in_or_around_a_cluster_belongs_to_it() {
             storage,
         );
         assert!(targets(&facts).contains(&pair(asked, role)));
-        let linked = facts.resolve(&Subject::target(asked), Scope::Cluster);
+        let linked = facts.subject_in_scope(&Subject::target(asked), Scope::Cluster);
         assert_eq!(linked, Some(cluster).filter(|_| !role.is_empty()));
     }
 }
@@ -413,7 +413,7 @@ fn without_clusters_data_mounts_and_free_devices_are_found() {
     storage.insert_known(
         &free,
         &device::CONTENT,
-        Content::Free,
+        ContentState::Free,
         Source::file("/dev/sdd"),
     );
     let locked = Subject::device("sde");
@@ -426,7 +426,7 @@ fn without_clusters_data_mounts_and_free_devices_are_found() {
     storage.insert_known(
         &locked,
         &device::CONTENT,
-        Content::Free,
+        ContentState::Free,
         Source::file("/dev/sde"),
     );
     storage.insert_known(&locked, &device::READ_ONLY, true, Source::file("/sys"));
@@ -576,7 +576,7 @@ fn asking_for_the_data_is_asking_for_the_wal_that_lies_elsewhere_too() {
         );
         if expected.is_some() {
             assert_eq!(
-                facts.resolve(&cluster, Scope::Target),
+                facts.subject_in_scope(&cluster, Scope::Target),
                 Some(Subject::target("/wal/pg")),
                 "{asked}"
             );
@@ -701,7 +701,7 @@ fn what_servers_share_is_named_and_which_log_is_slower_than_its_data() {
 #[test]
 fn two_paths_to_one_unit_are_one_disk_that_is_shared() {
     let mut storage = storage();
-    storage.set_unit(&Subject::device("sdc"), &Subject::device("sdb"));
+    storage.set_first_path(&Subject::device("sdc"), &Subject::device("sdb"));
     cluster(&mut storage, "/data/pg", "/wal/pg");
     let facts = collect(
         &host().directory("/data/pg").directory("/wal/pg"),
@@ -760,7 +760,7 @@ fn a_tablespace_on_another_file_system_is_a_target_and_leads_to_the_log() {
         assert_eq!(names, others, "{asked}");
         assert!(targets(&facts).contains(&pair("/wal/space", "tablespace")));
         assert_eq!(
-            facts.resolve(&Subject::target("/wal/space"), Scope::Cluster),
+            facts.subject_in_scope(&Subject::target("/wal/space"), Scope::Cluster),
             Some(cluster)
         );
     }

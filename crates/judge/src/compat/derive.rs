@@ -1,12 +1,13 @@
-//! Checks the mounts of the next boot: file system and options of each line, for this kernel; and
-//! mkfs features that this kernel cannot mount.
+//! Derives which file system types and mount options of the next boot this kernel refuses, and
+//! which mkfs features it cannot mount.
 
-use super::mkfs::words_to_omit;
-use super::mkfs_tool::MkfsTool;
-use super::mount::{
-    file_system_support, is_listed, mount_options, mount_options_here, options_in_effect,
+use super::kernel_support::{
+    file_system_support, is_option_listed, mount_options_support, mount_options_support_here,
+    options_in_effect,
 };
-use super::zfs::zfs_supports;
+use super::mkfs::mkfs_omit_arguments;
+use super::mkfs_tool::MkfsTool;
+use super::zfs::openzfs_supports_kernel;
 use super::{Effect, Support};
 use crate::facts::catalog::kernel::{self, ZfsSupport};
 use crate::facts::catalog::{boot, device, mount};
@@ -14,9 +15,9 @@ use crate::facts::{FactSet, Key, Reading, Remedy, Scope, Source, Subject, Unknow
 use crate::settings::NewFilesystem;
 use crate::version::Version;
 
-/// Writes facts about every boot line: options in effect, a refused file system type, and options
-/// by effect. All are unknown if the kernel or the file system is.
-pub fn derive(facts: &mut FactSet) {
+/// Inserts the derived facts. Facts about a boot line are unknown if the kernel or the line's file
+/// system is unknown.
+pub fn derive_compat_facts(facts: &mut FactSet) {
     for filesystem in NewFilesystem::ALL {
         let Some(maker) = MkfsTool::for_filesystem(filesystem) else {
             continue;
@@ -24,24 +25,28 @@ pub fn derive(facts: &mut FactSet) {
         facts.insert(
             &Subject::host(),
             maker.leave_out,
-            features_left_out(facts, filesystem.as_str(), maker.version),
+            default_features_to_omit(facts, filesystem.as_str(), maker.version),
         );
     }
-    facts.insert(&Subject::host(), &kernel::ZFS_SUPPORT, zfs_support(facts));
-    let mounts: Vec<Subject> = facts.subjects(Scope::Mount).cloned().collect();
+    facts.insert(
+        &Subject::host(),
+        &kernel::ZFS_SUPPORT,
+        openzfs_kernel_support(facts),
+    );
+    let mounts: Vec<Subject> = facts.subjects_of_scope(Scope::Mount).cloned().collect();
     for mount in mounts {
-        let unlisted = unlisted_options(facts, &mount);
+        let unlisted = unlisted_mount_options(facts, &mount);
         facts.insert(&mount, &mount::UNLISTED_OPTIONS, unlisted);
     }
-    let lines: Vec<Subject> = facts.subjects(Scope::Boot).cloned().collect();
+    let lines: Vec<Subject> = facts.subjects_of_scope(Scope::Boot).cloned().collect();
     for line in lines {
         let in_effect = facts
             .get(&line, &boot::OPTIONS)
             .map(|options| boot_options_in_effect(facts, &line, &options));
         facts.insert(&line, &boot::IN_EFFECT, in_effect);
-        let refused = refused_type(facts, &line);
+        let refused = refused_file_system_type(facts, &line);
         facts.insert(&line, &boot::REFUSED_TYPE, refused);
-        let judged = option_support(facts, &line);
+        let judged = boot_options_support(facts, &line);
         for (key, effect) in [
             (&boot::REFUSED, Effect::Refused),
             (&boot::NO_EFFECT, Effect::NoEffect),
@@ -60,8 +65,7 @@ pub fn derive(facts: &mut FactSet) {
     }
 }
 
-/// Options in force that the table does not list.
-fn unlisted_options(facts: &FactSet, of: &Subject) -> Reading<Vec<String>> {
+fn unlisted_mount_options(facts: &FactSet, of: &Subject) -> Reading<Vec<String>> {
     let asked = [
         &mount::FSTYPE.info,
         &mount::OPTIONS.info,
@@ -76,14 +80,15 @@ fn unlisted_options(facts: &FactSet, of: &Subject) -> Reading<Vec<String>> {
             let unlisted = options
                 .into_iter()
                 .chain(more)
-                .filter(|option| !is_listed(&fstype, option));
+                .filter(|option| !is_option_listed(&fstype, option));
             Reading::known(unlisted.collect(), derived_source(facts, &asked))
         }
         None => missing_reading(facts, &asked),
     }
 }
 
-/// Without options that a later one revokes or that another line makes ineffective.
+/// Options of a boot line, without those that a later option revokes or another boot line
+/// overrules.
 fn boot_options_in_effect(facts: &FactSet, line: &Subject, options: &[String]) -> Vec<String> {
     let overruled = facts.value(line, &boot::OVERRULED).unwrap_or_default();
     let mut options = options_in_effect(
@@ -94,9 +99,9 @@ fn boot_options_in_effect(facts: &FactSet, line: &Subject, options: &[String]) -
     options
 }
 
-/// How this kernel supports each option of a boot line. The current mount is evidence if it has the
-/// same type; that needs kernel version and vendor to be observed, not assumed.
-pub fn option_support(facts: &FactSet, line: &Subject) -> Reading<Vec<(String, Support)>> {
+/// Support of each option of a boot line by this kernel. Options of the current mount count as
+/// supported if the type matches and the kernel's version and vendor were observed, not assumed.
+pub fn boot_options_support(facts: &FactSet, line: &Subject) -> Reading<Vec<(String, Support)>> {
     let known = kernel_and_fstype(facts, line, &[boot::FSTYPE.name(), boot::OPTIONS.name()]);
     let Reading::Known {
         value: (fstype, version, vendor),
@@ -106,11 +111,13 @@ pub fn option_support(facts: &FactSet, line: &Subject) -> Reading<Vec<(String, S
         return known.map(|_| Vec::new());
     };
     let options = facts.value(line, &boot::OPTIONS).unwrap_or_default();
-    let mounted = facts.resolve(line, Scope::Mount).filter(|mounted| {
-        facts
-            .value(mounted, &mount::FSTYPE)
-            .is_none_or(|now| now == fstype)
-    });
+    let mounted = facts
+        .subject_in_scope(line, Scope::Mount)
+        .filter(|mounted| {
+            facts
+                .value(mounted, &mount::FSTYPE)
+                .is_none_or(|now| now == fstype)
+        });
     let in_force = mounted.map(|of| facts.get(&of, &mount::SUPER_OPTIONS));
     let (in_force, of_mount) = match in_force {
         Some(Reading::Known { value, source }) => (value, Some(source)),
@@ -125,20 +132,20 @@ pub fn option_support(facts: &FactSet, line: &Subject) -> Reading<Vec<(String, S
     };
     let here = seen(kernel::VERSION.name()) && seen(kernel::VENDOR.name());
     let asked = if here {
-        mount_options_here
+        mount_options_support_here
     } else {
-        mount_options
+        mount_options_support
     };
     let rulings = asked(&fstype, &options, &in_force, &version, &vendor);
     let source = match of_mount {
-        Some(mount) if !mount.is_evidence() => assumed_source(source),
+        Some(mount) if !mount.is_evidence() => source_assuming_mount_options(source),
         Some(_) | None => source,
     };
     Reading::known(options.into_iter().zip(rulings).collect(), source)
 }
 
-/// The source of a conclusion that partly rests on an assumption.
-fn assumed_source(source: Source) -> Source {
+/// Adds the mount's options to `source` and marks the result as assumed.
+fn source_assuming_mount_options(source: Source) -> Source {
     let mut of: Vec<String> = vec![mount::SUPER_OPTIONS.name().to_owned()];
     if let Source::Derived { of: others, .. } = source {
         of.splice(0..0, others);
@@ -146,8 +153,8 @@ fn assumed_source(source: Source) -> Source {
     Source::Derived { of, assumed: true }
 }
 
-/// The type of a line, if this kernel has no such file system.
-fn refused_type(facts: &FactSet, line: &Subject) -> Reading<Vec<String>> {
+/// At most one element: the line's type, if this kernel lacks the file system.
+fn refused_file_system_type(facts: &FactSet, line: &Subject) -> Reading<Vec<String>> {
     kernel_and_fstype(facts, line, &[boot::FSTYPE.name()]).map(|(fstype, version, vendor)| {
         let refused = file_system_support(&fstype, &version, &vendor)
             .effect
@@ -156,8 +163,8 @@ fn refused_type(facts: &FactSet, line: &Subject) -> Reading<Vec<String>> {
     })
 }
 
-/// The file system of a line with kernel version and vendor; unknown if any of these, or of the
-/// named facts, is.
+/// File system type, kernel version and kernel vendor. Unknown if one of the three, or one of the
+/// facts in `names`, is unknown.
 fn kernel_and_fstype(
     facts: &FactSet,
     line: &Subject,
@@ -191,7 +198,11 @@ fn kernel_and_fstype(
 }
 
 /// Features that mkfs sets by default although the kernel cannot mount them.
-fn features_left_out(facts: &FactSet, fs: &str, tool: &Key<Version>) -> Reading<Vec<String>> {
+fn default_features_to_omit(
+    facts: &FactSet,
+    fs: &str,
+    tool: &Key<Version>,
+) -> Reading<Vec<String>> {
     let host = Subject::host();
     let asked = [
         (&host, tool.name()),
@@ -205,15 +216,14 @@ fn features_left_out(facts: &FactSet, fs: &str, tool: &Key<Version>) -> Reading<
         facts.value(&host, &kernel::VENDOR),
     ) {
         (Some(tool), Some(version), Some(vendor)) => Reading::known(
-            words_to_omit(fs, &tool, &version, &vendor),
+            mkfs_omit_arguments(fs, &tool, &version, &vendor),
             derived_source(facts, &asked),
         ),
         _ => missing_reading(facts, &asked),
     }
 }
 
-/// Whether the loaded OpenZFS supports the kernel.
-fn zfs_support(facts: &FactSet) -> Reading<ZfsSupport> {
+fn openzfs_kernel_support(facts: &FactSet) -> Reading<ZfsSupport> {
     let host = Subject::host();
     let classes = facts.known_values(&mount::CLASS);
     if classes.is_empty() {
@@ -225,7 +235,7 @@ fn zfs_support(facts: &FactSet) -> Reading<ZfsSupport> {
             .is_empty();
     if !is_used {
         let of = [mount::CLASS.name(), device::KIND.name()];
-        return Reading::known(ZfsSupport::NotUsed, Source::derived(of));
+        return Reading::known(ZfsSupport::NotUsed, Source::derived_from(of));
     }
     let asked = [
         (&host, kernel::ZFS_VERSION.name()),
@@ -235,7 +245,7 @@ fn zfs_support(facts: &FactSet) -> Reading<ZfsSupport> {
         .value(&host, &kernel::ZFS_VERSION)
         .zip(facts.value(&host, &kernel::VERSION))
     {
-        Some((module, kernel)) => match zfs_supports(&module, &kernel) {
+        Some((module, kernel)) => match openzfs_supports_kernel(&module, &kernel) {
             Ok(true) => Reading::known(ZfsSupport::Supported, derived_source(facts, &asked)),
             Ok(false) => Reading::known(ZfsSupport::TooNew, derived_source(facts, &asked)),
             Err(detail) => Reading::unknown(UnknownReason::Ambiguous, detail).with_remedy(
@@ -246,7 +256,7 @@ fn zfs_support(facts: &FactSet) -> Reading<ZfsSupport> {
     }
 }
 
-/// The reading of an impossible conclusion: the first of these facts that is unknown.
+/// An unknown reading, with the reason of the first unknown fact in `asked`.
 fn missing_reading<T>(facts: &FactSet, asked: &[(&Subject, &'static str)]) -> Reading<T> {
     let unknown =
         asked.iter().find_map(
@@ -262,7 +272,7 @@ fn missing_reading<T>(facts: &FactSet, asked: &[(&Subject, &'static str)]) -> Re
     match unknown {
         Some((name, why, detail, remedy)) => Reading::Unknown {
             why,
-            detail: format!("{name} is not known: {detail}"),
+            detail: format!("{name} is unknown: {detail}"),
             remedy,
         },
         None => Reading::unknown(
@@ -272,7 +282,7 @@ fn missing_reading<T>(facts: &FactSet, asked: &[(&Subject, &'static str)]) -> Re
     }
 }
 
-/// The source of a conclusion from these facts; assumed if one of them is.
+/// The result is marked as assumed if any fact in `asked` is assumed.
 fn derived_source(facts: &FactSet, asked: &[(&Subject, &'static str)]) -> Source {
     let assumed = asked
         .iter()

@@ -1,70 +1,68 @@
-//! Features of file systems, from `rules/tables/features.toml`: which tool sets them, and which
-//! kernel mounts them. Separate from the option table, because a host without fstab and option
-//! advice needs this table alone.
+//! Parser of `rules/tables/features.toml`: which mkfs release sets a file system feature, and which
+//! kernel mounts the result.
+//!
+//! The table is separate from the option table, because a host without boot lines and option advice
+//! needs the features alone.
 
 use std::collections::BTreeMap;
 use std::sync::LazyLock;
 
 use serde::Deserialize;
 
-use crate::toml_table::parse;
+use crate::toml_table::parse_without_verification_stamps;
 use crate::version::Version;
 
 pub(super) const TEXT: &str = include_str!("../../rules/tables/features.toml");
 
-/// How a kernel treats a file system with a feature that it does not know.
+/// How a kernel treats a file system with a feature unknown to the kernel.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Deserialize)]
 #[serde(rename_all = "kebab-case")]
-pub enum FeatureKind {
-    /// Mounts it and ignores the feature.
+pub enum FeatureCompatibility {
+    /// The kernel mounts the file system and ignores the feature.
     Compatible,
-    /// Mounts it read-only.
     ReadOnly,
-    /// Refuses to mount it.
     Incompatible,
 }
 
 #[derive(Debug, Deserialize)]
 #[serde(deny_unknown_fields)]
-pub struct Feature {
-    /// The file system it belongs to.
+pub struct FileSystemFeature {
+    /// File system: `ext4`, `xfs` or `btrfs`.
     pub of: String,
     #[serde(default, rename = "feature")]
     pub name: String,
-    /// Instead of a name: several, as in a superblock.
+    /// Superblock names, given instead of `feature` in rows for existing file systems.
     #[serde(default)]
     names: Vec<String>,
-    /// Its name in the superblock, if different.
+    /// Name in the superblock, if different from `feature`.
     on_disk: Option<String>,
-    /// The first version of the tool that knows it.
+    /// First mkfs version that supports the feature.
     pub tool: Version,
-    /// The first version of the tool whose feature option accepts it, if later.
+    /// First mkfs version whose feature option accepts the feature, if later than `tool`.
     pub told: Option<Version>,
-    /// The first version of the tool that sets it by default.
+    /// First mkfs version that sets the feature by default.
     pub default: Option<Version>,
-    /// The first version of the tool that should be used.
+    /// First mkfs version recommended for the feature; `because` gives the reason.
     pub advised: Option<Version>,
-    /// How a kernel that does not know it reacts.
-    pub kind: FeatureKind,
-    /// The first kernel that knows it.
+    pub kind: FeatureCompatibility,
+    /// First kernel that supports the feature.
     pub kernel: Version,
-    /// The first kernel of vendors that backported it.
+    /// First supporting kernel of each vendor that backported the feature.
     #[serde(default)]
     pub vendors: BTreeMap<String, Version>,
-    /// Whether a newer kernel can still be built without it.
+    /// Whether kernels since version `kernel` can be built without the feature.
     #[serde(default)]
     pub by_build: bool,
-    /// Whether other default features depend on it, so that it cannot be omitted alone.
+    /// Whether other default features depend on this one, so that it cannot be omitted alone.
     #[serde(default)]
     pub needed: bool,
-    /// Why the later version of the tool is advised.
     #[serde(default)]
     pub because: String,
     pub source: String,
 }
 
-impl Feature {
-    pub fn is_on_disk(&self, name: &str) -> bool {
+impl FileSystemFeature {
+    pub fn has_superblock_name(&self, name: &str) -> bool {
         self.on_disk.as_ref().unwrap_or(&self.name) == name
             || self.names.iter().any(|own| own == name)
     }
@@ -73,16 +71,18 @@ impl Feature {
 #[derive(Debug, Default, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct FeatureTable {
-    /// Features to choose when creating a file system.
+    /// Features that an mkfs option sets.
     #[serde(rename = "mkfs")]
-    pub chosen: Vec<Feature>,
-    /// Others, found on existing file systems.
-    pub present: Vec<Feature>,
+    pub chosen: Vec<FileSystemFeature>,
+    /// Features that the table lists only for existing file systems.
+    pub present: Vec<FileSystemFeature>,
 }
 
-/// If it does not load, which a test excludes, every feature is unknown.
+/// If the compiled-in text does not parse, the table is empty and every feature unknown; a test
+/// checks that the text parses.
 pub fn feature_table() -> &'static FeatureTable {
-    static TABLE: LazyLock<FeatureTable> = LazyLock::new(|| parse(TEXT).unwrap_or_default());
+    static TABLE: LazyLock<FeatureTable> =
+        LazyLock::new(|| parse_without_verification_stamps(TEXT).unwrap_or_default());
     &TABLE
 }
 
@@ -92,7 +92,7 @@ mod tests {
 
     #[test]
     fn the_table_loads() {
-        let table: FeatureTable = parse(TEXT).unwrap();
+        let table: FeatureTable = parse_without_verification_stamps(TEXT).unwrap();
         assert!(
             table.chosen.len() > 20 && table.present.len() > 5,
             "{table:?}"

@@ -1,46 +1,47 @@
-//! Features to choose when creating a file system: known to the tool and mountable by the kernel.
+//! Features of a new file system: whether mkfs can set a feature and the kernel mounts the result.
 //!
-//! Defaults count too: newer tools set features that older kernels cannot mount.
+//! mkfs defaults are checked too, because newer tools set features that older kernels cannot mount.
 
-use super::builder::vendor_family;
-use super::feature::{Feature, FeatureKind, feature_table};
-use super::support_range::{backports, is_reached};
+use super::feature::{FeatureCompatibility, FileSystemFeature, feature_table};
+use super::kernel_builder::vendor_family;
+use super::support_range::{has_reached_release, may_contain_backports};
 use super::{Effect, Support};
 use crate::ternary::Ternary;
 use crate::version::Version;
 
-impl Feature {
-    /// Unknown if a vendor may have backported it.
+impl FileSystemFeature {
+    /// Unknown if the vendor may have backported the feature.
     pub(super) fn is_mounted_by(&self, kernel: &Version, vendor: &str) -> Ternary {
         let by_vendor = self
             .vendors
             .get(vendor_family(vendor))
-            .is_some_and(|from| is_reached(from, kernel));
+            .is_some_and(|from| has_reached_release(from, kernel));
         if by_vendor || kernel >= &self.kernel {
             Ternary::True
-        } else if backports(kernel, vendor) {
+        } else if may_contain_backports(kernel, vendor) {
             Ternary::Unknown
         } else {
             Ternary::False
         }
     }
 
-    /// The version of the tool from which on it can be set or omitted.
-    fn option_version(&self) -> &Version {
+    /// First mkfs version that can set or omit the feature.
+    fn first_mkfs_version(&self) -> &Version {
         self.told.as_ref().unwrap_or(&self.tool)
     }
 
-    /// For a kernel that does not know the feature.
-    pub(super) fn unsupported_by(&self, kernel: &Version) -> Support {
+    pub(super) fn support_without_feature(&self, kernel: &Version) -> Support {
         let (effect, does) = match self.kind {
-            FeatureKind::Compatible => (Effect::NoEffect, "mounts it and ignores the feature"),
-            FeatureKind::ReadOnly => (Effect::Refused, "mounts it read-only"),
-            FeatureKind::Incompatible => (Effect::Refused, "cannot mount it"),
+            FeatureCompatibility::Compatible => {
+                (Effect::NoEffect, "mounts it and ignores the feature")
+            }
+            FeatureCompatibility::ReadOnly => (Effect::Refused, "mounts it read-only"),
+            FeatureCompatibility::Incompatible => (Effect::Refused, "cannot mount it"),
         };
         let then = match self.kind {
-            FeatureKind::Compatible => "use it",
-            FeatureKind::ReadOnly => "write to it",
-            FeatureKind::Incompatible => "can",
+            FeatureCompatibility::Compatible => "use it",
+            FeatureCompatibility::ReadOnly => "write to it",
+            FeatureCompatibility::Incompatible => "can",
         };
         let because = format!("Kernel {kernel} {does}; {} and later {then}.", self.kernel);
         Support {
@@ -50,8 +51,7 @@ impl Feature {
         }
     }
 
-    /// For a kernel that may know the feature.
-    pub(super) fn maybe_supported_by(&self, kernel: &Version) -> Support {
+    pub(super) fn support_if_backported(&self, kernel: &Version) -> Support {
         Support::unknown(format!(
             "Linux {} and later {}; it is unknown whether the vendor backported that to {kernel}.",
             self.kernel,
@@ -63,18 +63,20 @@ impl Feature {
         ))
     }
 
-    /// Whether a kernel that does not know it refuses the file system, or mounts it read-only.
+    /// Whether a kernel without the feature refuses the file system or mounts it read-only.
     pub(super) fn needs_kernel_support(&self) -> bool {
-        !matches!(self.kind, FeatureKind::Compatible)
+        !matches!(self.kind, FeatureCompatibility::Compatible)
     }
 
-    /// Whether a kernel that does not know it can still read the file system.
-    fn is_readable_without(&self) -> bool {
-        matches!(self.kind, FeatureKind::Compatible | FeatureKind::ReadOnly)
+    /// Whether a kernel without the feature can still read the file system.
+    fn is_readable_without_support(&self) -> bool {
+        matches!(
+            self.kind,
+            FeatureCompatibility::Compatible | FeatureCompatibility::ReadOnly
+        )
     }
 
-    /// The word that makes mkfs omit it, which is safe with every kernel: `^orphan_file`,
-    /// `nrext64=0`.
+    /// Word that makes mkfs omit the feature: `^orphan_file` for ext4, `nrext64=0` for XFS.
     fn omit_argument(&self) -> String {
         if self.of == "xfs" {
             format!("{}=0", self.name)
@@ -84,8 +86,9 @@ impl Feature {
     }
 }
 
-/// Whether this tool can set a feature and this kernel of that vendor can mount it.
-pub fn mkfs_feature(
+/// Whether mkfs of version `tool` can set the feature, and `kernel` (version and vendor) mounts the
+/// result.
+pub fn feature_support_at_mkfs(
     fs: &str,
     feature: &str,
     tool: Option<&Version>,
@@ -97,7 +100,7 @@ pub fn mkfs_feature(
         .find(|known| known.of == fs && known.name == feature)
     else {
         return Support::unknown(format!(
-            "The table does not know the feature {feature} of {fs}."
+            "The feature {feature} of {fs} is not in walwise's tables."
         ));
     };
     let ruling = |effect, because: String| Support {
@@ -105,25 +108,28 @@ pub fn mkfs_feature(
         because,
         source: found.source.clone(),
     };
-    if let Some(tool) = tool.filter(|tool| *tool < found.option_version()) {
+    if let Some(tool) = tool.filter(|tool| *tool < found.first_mkfs_version()) {
         return ruling(
             Effect::Refused,
             format!(
-                "The tools are {tool}; {feature} needs {} or later.",
-                found.option_version()
+                "The mkfs tools have version {tool}; {feature} needs {} or later.",
+                found.first_mkfs_version()
             ),
         );
     }
     let mounted = kernel.map(|(kernel, vendor)| (kernel, found.is_mounted_by(kernel, vendor)));
     match (tool, mounted) {
-        (_, Some((kernel, Ternary::False))) => found.unsupported_by(kernel),
-        (None, _) => Support::unknown("The version of the tools is unknown."),
+        (_, Some((kernel, Ternary::False))) => found.support_without_feature(kernel),
+        (None, _) => Support::unknown("The version of the mkfs tools is unknown."),
         (_, None) => Support::unknown("The kernel's version is unknown."),
-        (_, Some((kernel, Ternary::Unknown))) => found.maybe_supported_by(kernel),
+        (_, Some((kernel, Ternary::Unknown))) => found.support_if_backported(kernel),
         (Some(tool), Some((_, Ternary::True))) => match &found.advised {
             Some(advised) if tool < advised => ruling(
                 Effect::Deprecated,
-                format!("Use tools from {advised} on. {}", found.because),
+                format!(
+                    "Use version {advised} or later of the tools. {}",
+                    found.because
+                ),
             ),
             _ => ruling(Effect::Ok, String::new()),
         },
@@ -145,14 +151,14 @@ pub fn mkfs_flag(fs: &str, feature: &str) -> Option<&'static str> {
     }
 }
 
-/// Features that the tool sets by default and that the kernel may not know.
-fn too_new_features<'t>(
+/// Features that mkfs sets by default and that the kernel may lack.
+fn too_new_default_features<'t>(
     fs: &'t str,
     tool: &'t Version,
     kernel: &'t Version,
     vendor: &'t str,
-) -> impl Iterator<Item = &'static Feature> + 't {
-    let set = move |known: &&Feature| {
+) -> impl Iterator<Item = &'static FileSystemFeature> + 't {
+    let set = move |known: &&FileSystemFeature| {
         known.of == fs && known.default.as_ref().is_some_and(|from| tool >= from)
     };
     feature_table()
@@ -162,39 +168,47 @@ fn too_new_features<'t>(
         .filter(move |known| known.is_mounted_by(kernel, vendor) != Ternary::True)
 }
 
-/// Words that keep the tool from setting features the kernel may not know: it could not mount or
-/// write the file system, or an older e2fsck would refuse it.
-pub fn words_to_omit(fs: &str, tool: &Version, kernel: &Version, vendor: &str) -> Vec<String> {
-    let told =
-        too_new_features(fs, tool, kernel, vendor).filter(|known| tool >= known.option_version());
-    told.map(Feature::omit_argument).collect()
+/// Arguments that stop mkfs from setting features which the kernel may lack. Otherwise the kernel
+/// may be unable to mount or write the file system, or an older e2fsck may refuse it.
+pub fn mkfs_omit_arguments(
+    fs: &str,
+    tool: &Version,
+    kernel: &Version,
+    vendor: &str,
+) -> Vec<String> {
+    let told = too_new_default_features(fs, tool, kernel, vendor)
+        .filter(|known| tool >= known.first_mkfs_version());
+    told.map(FileSystemFeature::omit_argument).collect()
 }
 
-/// Whether the kernel can mount a file system that the tool creates with these words and otherwise
-/// defaults. The reason names the features that prevent it.
-pub fn mkfs_defaults(
+/// Whether the kernel mounts a file system made with mkfs defaults, except for features omitted in
+/// `words`. The reason lists the features that prevent mounting.
+pub fn mountability_of_mkfs_defaults(
     fs: &str,
     tool: &Version,
     kernel: &Version,
     vendor: &str,
     words: &[String],
 ) -> Support {
-    let stands_against =
-        |known: &&Feature| known.needs_kernel_support() && !words.contains(&known.omit_argument());
-    let against: Vec<&Feature> = too_new_features(fs, tool, kernel, vendor)
+    let stands_against = |known: &&FileSystemFeature| {
+        known.needs_kernel_support() && !words.contains(&known.omit_argument())
+    };
+    let against: Vec<&FileSystemFeature> = too_new_default_features(fs, tool, kernel, vendor)
         .filter(stands_against)
         .collect();
     let Some(first) = against.first() else {
         return Support::ok("");
     };
     let names: Vec<&str> = against.iter().map(|known| known.name.as_str()).collect();
-    let may_be_carried_over = backports(kernel, vendor);
+    let may_be_carried_over = may_contain_backports(kernel, vendor);
     let effect = if may_be_carried_over {
         Effect::Unknown
     } else {
         Effect::Refused
     };
-    let only_read = against.iter().all(|known| known.is_readable_without());
+    let only_read = against
+        .iter()
+        .all(|known| known.is_readable_without_support());
     let because = format!(
         "The tools ({tool}) set {} by default, which kernel {kernel} {} {}.",
         names.join(", "),
@@ -214,34 +228,33 @@ pub fn mkfs_defaults(
 
 /// A feature of the table with mkfs arguments, for tests against real tools.
 #[derive(Clone, Debug)]
-pub struct FeatureExample {
+pub struct MkfsFeatureExample {
     pub name: &'static str,
-    /// Arguments that set it: `-O`, `fast_commit`.
+    /// Arguments that set the feature: `-O`, `fast_commit`.
     pub with: [String; 2],
-    /// Arguments that omit it.
     pub without: [String; 2],
-    /// The first version of the tool that accepts it.
+    /// First mkfs version that accepts the arguments.
     pub tool: &'static Version,
-    /// Whether a newer kernel can still be built without it.
+    /// Whether kernels that are new enough for the feature can be built without the feature.
     pub by_build: bool,
-    /// Whether other default features depend on it, so that it cannot be omitted alone.
+    /// Whether other default features depend on this one, so that it cannot be omitted alone.
     pub needed: bool,
 }
 
-pub fn feature_examples(fs: &str) -> Vec<FeatureExample> {
+pub fn mkfs_feature_examples(fs: &str) -> Vec<MkfsFeatureExample> {
     let of = feature_table().chosen.iter().filter(|known| known.of == fs);
-    let example = |known: &'static Feature| {
+    let example = |known: &'static FileSystemFeature| {
         let flag = mkfs_flag(fs, &known.name)?.to_owned();
         let with = if fs == "xfs" {
             format!("{}=1", known.name)
         } else {
             known.name.clone()
         };
-        Some(FeatureExample {
+        Some(MkfsFeatureExample {
             name: &known.name,
             with: [flag.clone(), with],
             without: [flag, known.omit_argument()],
-            tool: known.option_version(),
+            tool: known.first_mkfs_version(),
             by_build: known.by_build,
             needed: known.needed,
         })

@@ -1,12 +1,11 @@
-//! Whether a file system can be created and then mounted here.
-
-use super::guard::check_filesystem;
+use super::advice_check::check_new_file_system;
 use super::mkfs_tool::MkfsTool;
 use crate::facts::{FactSet, Reading, Subject, UnknownReason};
 use crate::settings::NewFilesystem;
 
-/// Without the features that the kernel lacks. The error is a sentence.
-pub fn can_make(wanted: NewFilesystem, facts: &FactSet) -> Result<(), String> {
+/// Whether mkfs and this kernel can handle a new file system, if mkfs omits the features that the
+/// kernel lacks. The error is a sentence.
+pub fn check_can_create_filesystem(wanted: NewFilesystem, facts: &FactSet) -> Result<(), String> {
     let machine = Subject::host();
     let mut left_out = Vec::new();
     if let Some(MkfsTool {
@@ -26,7 +25,7 @@ pub fn can_make(wanted: NewFilesystem, facts: &FactSet) -> Result<(), String> {
         }
         left_out = facts.value(&machine, leave_out).unwrap_or_default();
     }
-    check_filesystem(wanted.as_str(), &left_out, facts)
+    check_new_file_system(wanted.as_str(), &left_out, facts)
 }
 
 #[cfg(test)]
@@ -39,7 +38,7 @@ mod tests {
     fn facts(vendor: &str, version: &str, loaded: &[&str]) -> FactSet {
         let mut facts = FactSet::default();
         let machine = Subject::host();
-        let seen = || Source::call("uname");
+        let seen = || Source::system_call("uname");
         facts.insert_known(
             &machine,
             &kernel::VERSION,
@@ -61,7 +60,7 @@ mod tests {
     }
 
     #[test]
-    fn what_kernel_or_tool_lack_is_named() {
+    fn errors_report_missing_drivers_and_tools() {
         let debian = facts("debian", "6.1.0-28-amd64", &["ext4"]);
         for filesystem in [
             NewFilesystem::Ext4,
@@ -69,18 +68,18 @@ mod tests {
             NewFilesystem::Btrfs,
         ] {
             assert_eq!(
-                can_make(filesystem, &debian),
+                check_can_create_filesystem(filesystem, &debian),
                 Ok(()),
                 "tools that were not asked for"
             );
         }
-        let none = can_make(NewFilesystem::Zfs, &debian).unwrap_err();
+        let none = check_can_create_filesystem(NewFilesystem::Zfs, &debian).unwrap_err();
         assert!(
             none.contains("/proc/filesystems") && none.contains("modprobe zfs"),
             "{none}"
         );
         assert_eq!(
-            can_make(
+            check_can_create_filesystem(
                 NewFilesystem::Zfs,
                 &facts("debian", "6.1", &["ext4", "zfs"])
             ),
@@ -88,7 +87,7 @@ mod tests {
         );
 
         let red_hat = facts("el9", "5.14.0-427.el9", &["xfs"]);
-        let none = can_make(NewFilesystem::Btrfs, &red_hat).unwrap_err();
+        let none = check_can_create_filesystem(NewFilesystem::Btrfs, &red_hat).unwrap_err();
         assert!(none.contains("RHEL 9 has no btrfs"), "{none}");
 
         let mut bare = debian.clone();
@@ -97,7 +96,7 @@ mod tests {
             &host::XFSPROGS,
             Reading::unknown(UnknownReason::Absent, "mkfs.xfs -V"),
         );
-        let none = can_make(NewFilesystem::Xfs, &bare).unwrap_err();
+        let none = check_can_create_filesystem(NewFilesystem::Xfs, &bare).unwrap_err();
         assert_eq!(none, "mkfs.xfs is not installed here: install xfsprogs.");
         bare.insert_known(
             &Subject::host(),
@@ -105,9 +104,12 @@ mod tests {
             Version::parse("6.5").unwrap(),
             Source::Assumed,
         );
-        crate::compat::derive(&mut bare);
+        crate::compat::derive_compat_facts(&mut bare);
         let old = facts("debian", "5.10.0-30-amd64", &["xfs"]);
-        assert_eq!(can_make(NewFilesystem::Xfs, &bare), Ok(()));
+        assert_eq!(
+            check_can_create_filesystem(NewFilesystem::Xfs, &bare),
+            Ok(())
+        );
         let mut too_new = old;
         too_new.insert_known(
             &Subject::host(),
@@ -116,12 +118,12 @@ mod tests {
             Source::Assumed,
         );
         assert!(
-            can_make(NewFilesystem::Xfs, &too_new).is_err(),
+            check_can_create_filesystem(NewFilesystem::Xfs, &too_new).is_err(),
             "nothing is left out yet"
         );
-        crate::compat::derive(&mut too_new);
+        crate::compat::derive_compat_facts(&mut too_new);
         assert_eq!(
-            can_make(NewFilesystem::Xfs, &too_new),
+            check_can_create_filesystem(NewFilesystem::Xfs, &too_new),
             Ok(()),
             "what the kernel lacks is left out"
         );

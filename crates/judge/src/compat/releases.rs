@@ -1,4 +1,5 @@
-//! The releases that the tables cover, from `rules/tables/releases.toml`, and newer ones on a host.
+//! Releases that the tables cover (`rules/tables/releases.toml`), and notes about newer ones on a
+//! host.
 
 use std::sync::LazyLock;
 
@@ -9,7 +10,7 @@ use crate::facts::catalog::cluster;
 use crate::facts::catalog::{host, kernel};
 use crate::facts::note::RunNote;
 use crate::facts::{FactSet, Scope, ServerKind, Subject};
-use crate::toml_table::parse;
+use crate::toml_table::parse_without_verification_stamps;
 use crate::version::Version;
 
 pub(super) const TEXT: &str = include_str!("../../rules/tables/releases.toml");
@@ -34,7 +35,7 @@ pub enum Product {
 }
 
 impl Product {
-    /// In the order of a report.
+    /// All products, in the order of a report.
     pub const ALL: [Self; 8] = [
         Self::Linux,
         Self::E2fsprogs,
@@ -46,7 +47,6 @@ impl Product {
         Self::Mariadb,
     ];
 
-    /// Its name in texts and stamps.
     pub fn as_str(self) -> &'static str {
         match self {
             Self::Linux => "Linux",
@@ -76,9 +76,9 @@ impl Product {
 }
 
 fn server_versions(facts: &FactSet, kind: ServerKind) -> Vec<Version> {
-    let key = kind.area().database().version;
+    let key = kind.area().database_profile().version;
     let servers = facts
-        .subjects(Scope::Cluster)
+        .subjects_of_scope(Scope::Cluster)
         .filter(|of| facts.value(of, &cluster::KIND) == Some(kind));
     servers.filter_map(|of| facts.value(of, key)).collect()
 }
@@ -87,26 +87,26 @@ fn server_versions(facts: &FactSet, kind: ServerKind) -> Vec<Version> {
 #[serde(deny_unknown_fields)]
 pub struct ProductRelease {
     pub of: Product,
-    /// As written.
+    /// As written in the table, so that trailing zeros and the number of components survive.
     pub version: String,
-    /// The day in UTC, if known.
+    /// Release day in UTC.
     pub released: Option<Date>,
     #[expect(dead_code, reason = "for those who read the table")]
     source: String,
 }
 
 impl ProductRelease {
-    /// As many numbers as are written.
-    fn numbers(&self) -> Vec<u64> {
+    /// One number for each component that the table gives.
+    fn version_components(&self) -> Vec<u64> {
         self.version
             .split('.')
             .filter_map(|number| number.parse().ok())
             .collect()
     }
 
-    /// Whether a version is of a later release; `7.2.9` belongs to `7.2`.
-    fn is_before(&self, version: &Version) -> bool {
-        let own = self.numbers();
+    /// Whether `version` is later than this release and not part of it: `7.2.9` belongs to `7.2`.
+    fn is_older_than(&self, version: &Version) -> bool {
+        let own = self.version_components();
         (0..own.len())
             .map(|at| version.number(at))
             .collect::<Vec<_>>()
@@ -120,19 +120,20 @@ struct ReleaseTable {
     release: Vec<ProductRelease>,
 }
 
-/// If it does not load, which a test excludes, no release is known.
+/// Empty if the compiled-in table does not parse; a test checks that the table parses.
 pub fn releases() -> &'static [ProductRelease] {
-    static TABLE: LazyLock<ReleaseTable> = LazyLock::new(|| parse(TEXT).unwrap_or_default());
+    static TABLE: LazyLock<ReleaseTable> =
+        LazyLock::new(|| parse_without_verification_stamps(TEXT).unwrap_or_default());
     &TABLE.release
 }
 
-/// A note for each release on the host that the tables do not cover.
-pub fn newer_than_tables(facts: &FactSet) -> Vec<RunNote> {
+/// A note for each installed release that is newer than the tables.
+pub fn notes_on_newer_releases(facts: &FactSet) -> Vec<RunNote> {
     let newest = |product: Product| {
         releases()
             .iter()
             .filter(|release| release.of == product)
-            .max_by_key(|release| release.numbers())
+            .max_by_key(|release| release.version_components())
     };
     let mut notes = Vec::new();
     for product in Product::ALL {
@@ -142,7 +143,7 @@ pub fn newer_than_tables(facts: &FactSet) -> Vec<RunNote> {
         let mut here: Vec<String> = product
             .installed_versions(facts)
             .iter()
-            .filter(|version| known.is_before(version))
+            .filter(|version| known.is_older_than(version))
             .map(ToString::to_string)
             .collect();
         here.sort();
@@ -164,7 +165,9 @@ mod tests {
 
     #[test]
     fn the_table_loads_and_has_a_release_of_every_product() {
-        let found = parse::<ReleaseTable>(TEXT).unwrap().release;
+        let found = parse_without_verification_stamps::<ReleaseTable>(TEXT)
+            .unwrap()
+            .release;
         for product in Product::ALL {
             assert!(
                 found.iter().any(|release| release.of == product),
@@ -183,7 +186,7 @@ mod tests {
     }
 
     #[test]
-    fn a_host_newer_than_the_tables_says_so() {
+    fn newer_releases_get_a_note() {
         let with = |kernel: &str, tool: &str| {
             let mut facts = FactSet::default();
             let source = || Source::file("/proc/version");
@@ -199,7 +202,7 @@ mod tests {
                 Version::parse(tool).unwrap(),
                 source(),
             );
-            newer_than_tables(&facts)
+            notes_on_newer_releases(&facts)
                 .iter()
                 .map(ToString::to_string)
                 .collect::<Vec<_>>()

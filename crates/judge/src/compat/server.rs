@@ -1,11 +1,9 @@
-//! Settings of PostgreSQL, MySQL and MariaDB by release, with their values. A server refuses to
-//! start with an unknown setting or value.
-//!
-//! Values that depend on build options are unknown.
+//! Settings and values of PostgreSQL, MySQL and MariaDB by release, because a server refuses to
+//! start with an unknown one. Values that depend on build options are unknown.
 
 use super::{Effect, Support};
 use crate::facts::ServerKind;
-use crate::servers::{LinuxSupport, MysqlSetting, ValueSyntax, server_table};
+use crate::servers::{LinuxAcceptance, MysqlSetting, ValueSyntax, server_table};
 use crate::ternary::Ternary;
 use crate::version::Version;
 
@@ -14,18 +12,17 @@ pub use crate::servers::ChangedBy;
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct ServerSetting {
     pub name: &'static str,
-    /// The default as written in a configuration; `None` if it depends on the host or on other
+    /// The default in configuration syntax; `None` if the default depends on the host or on other
     /// settings.
     pub default: Option<&'static str>,
-    /// How a new value takes effect.
     pub changed_by: ChangedBy,
 }
 
-/// The version may lack its minor release, as in `PG_VERSION`; a setting that came with a minor
-/// release is then unknown.
-pub fn postgres_setting(name: &str, server: &Version) -> Support {
-    let Some(setting) = server_table().postgres(name) else {
-        return Support::unknown(format!("The table does not know the setting {name}."));
+/// `server` may lack the minor release, as in `PG_VERSION`; a setting introduced by a minor release
+/// is then unknown.
+pub fn postgres_setting_support(name: &str, server: &Version) -> Support {
+    let Some(setting) = server_table().find_postgres_setting(name) else {
+        return Support::unknown(format!("The setting {name} is not in walwise's tables."));
     };
     let ruling = |effect, because: String| Support {
         effect,
@@ -36,26 +33,27 @@ pub fn postgres_setting(name: &str, server: &Version) -> Support {
         let instead = &setting.instead;
         return ruling(
             Effect::Refused,
-            format!("PostgreSQL {server} no longer knows it and would not start; use {instead}."),
+            format!(
+                "PostgreSQL {server} no longer has the setting and would not start; use {instead}."
+            ),
         );
     }
     match setting.exists_in(server) {
         Ternary::True => ruling(Effect::Ok, String::new()),
         Ternary::Unknown => Support::unknown(format!(
-            "A minor release of PostgreSQL {server} brought it."
+            "The setting came with a minor release of PostgreSQL {server}, and the minor release here is unknown."
         )),
         Ternary::False => ruling(
             Effect::Refused,
-            format!("PostgreSQL {server} does not know it and would not start."),
+            format!("PostgreSQL {server} does not have the setting and would not start."),
         ),
     }
 }
 
-/// Whether PostgreSQL on Linux accepts a setting with this value.
-pub fn postgres_value(name: &str, value: &str, server: &Version) -> Support {
-    let known = postgres_setting(name, server);
+pub fn postgres_assignment_support(name: &str, value: &str, server: &Version) -> Support {
+    let known = postgres_setting_support(name, server);
     let Some(setting) = server_table()
-        .postgres(name)
+        .find_postgres_setting(name)
         .filter(|_| known.effect.is_ok())
     else {
         return known;
@@ -68,10 +66,10 @@ pub fn postgres_value(name: &str, value: &str, server: &Version) -> Support {
     match (setting.takes, setting.range) {
         (None, None) => known,
         (Some(ValueSyntax::Switch), _) if ["on", "off"].contains(&value) => known,
-        (Some(ValueSyntax::Switch), _) => Support::unknown(format!(
-            "The table knows {name} as a switch that is on or off."
-        )),
-        (Some(ValueSyntax::Size), _) if is_size(value) => known,
+        (Some(ValueSyntax::Switch), _) => {
+            Support::unknown(format!("{name} is a switch: on or off."))
+        }
+        (Some(ValueSyntax::Size), _) if is_postgres_size(value) => known,
         (Some(ValueSyntax::Size), _) => refused("a number with kB, MB, GB or TB"),
         (Some(ValueSyntax::Words), _) => postgres_value_support(name, value, server),
         (None, Some([low, high])) => match value.parse::<f64>() {
@@ -87,20 +85,20 @@ fn postgres_value_support(name: &str, value: &str, server: &Version) -> Support 
     let Some(found) = values.find(|row| row.of == name && row.names.iter().any(|own| own == value))
     else {
         return Support::unknown(format!(
-            "The table does not know {name} = {value} of PostgreSQL {server}."
+            "{name} = {value} of PostgreSQL {server} is not in walwise's tables."
         ));
     };
     match &found.since {
         Some(since) if server < since => Support {
             effect: Effect::Refused,
-            because: format!("PostgreSQL {server} does not know {value} and would not start."),
+            because: format!("PostgreSQL {server} does not accept {value} and would not start."),
             source: found.source.clone(),
         },
         _ => Support {
             effect: match found.is {
-                LinuxSupport::Taken => Effect::Ok,
-                LinuxSupport::Refused => Effect::Refused,
-                LinuxSupport::Unknown => Effect::Unknown,
+                LinuxAcceptance::Taken => Effect::Ok,
+                LinuxAcceptance::Refused => Effect::Refused,
+                LinuxAcceptance::Unknown => Effect::Unknown,
             },
             because: found.because.clone(),
             source: found.source.clone(),
@@ -108,30 +106,36 @@ fn postgres_value_support(name: &str, value: &str, server: &Version) -> Support 
     }
 }
 
-/// A size as the server reads it (guc.c).
-fn is_size(value: &str) -> bool {
+/// Whether PostgreSQL parses the value as a size (guc.c).
+fn is_postgres_size(value: &str) -> bool {
     let digits = value.trim_end_matches(|c: char| c.is_ascii_alphabetic());
     let unit = value.strip_prefix(digits).unwrap_or_default();
     ["", "B", "kB", "MB", "GB", "TB"].contains(&unit) && digits.parse::<u64>().is_ok()
 }
 
-/// Whether MySQL or MariaDB (`line`) accepts a setting with this value.
-pub fn mysql_setting(name: &str, value: &str, line: ServerKind, server: &Version) -> Support {
-    let mut known = server_table().mysql(name, line).peekable();
+/// `line` must be MySQL or MariaDB.
+pub fn mysql_setting_support(
+    name: &str,
+    value: &str,
+    line: ServerKind,
+    server: &Version,
+) -> Support {
+    let mut known = server_table().mysql_settings_named(name, line).peekable();
     if known.peek().is_none() {
         return Support::unknown(format!(
-            "The table does not know the setting {name} of {line}."
+            "The setting {name} of {line} is not in walwise's tables."
         ));
     }
     let about: Vec<&MysqlSetting> = known.filter(|row| row.covers_value(value)).collect();
-    // A removed setting may return: the last row that the release has reached counts.
+    // A removed setting may return in a later release, so the last row that the release has reached
+    // counts.
     let Some(row) = about
         .iter()
         .rfind(|row| *server >= row.since)
         .or(about.first())
     else {
         return Support::unknown(format!(
-            "The table does not know {name} = {value} of {line}."
+            "{name} = {value} of {line} is not in walwise's tables."
         ));
     };
     let ruling = |effect, because: String| Support {
@@ -139,35 +143,35 @@ pub fn mysql_setting(name: &str, value: &str, line: ServerKind, server: &Version
         because,
         source: row.source.clone(),
     };
-    let base = server.base();
+    let base = server.numeric_part();
     if *server < row.since {
         ruling(
             Effect::Refused,
-            format!("{line} {base} does not know it and would not start."),
+            format!("{line} {base} does not accept it and would not start."),
         )
     } else if row.removed.as_ref().is_some_and(|from| server >= from) {
         let instead = &row.instead;
         ruling(
             Effect::Refused,
-            format!("{line} {base} no longer knows it and would not start; use {instead}."),
+            format!("{line} {base} no longer accepts it and would not start; use {instead}."),
         )
     } else if row.deprecated.as_ref().is_some_and(|from| server >= from) {
         ruling(
             Effect::Deprecated,
-            format!("{} It has {} instead.", row.because, row.instead),
+            format!("{} Use {} instead.", row.because, row.instead),
         )
     } else {
         ruling(Effect::Ok, String::new())
     }
 }
 
-/// All settings of a release in the table, each once.
+/// Settings of a release, without duplicates.
 #[cfg(any(test, feature = "testing"))]
 pub fn server_settings(of: ServerKind, server: &Version) -> Vec<ServerSetting> {
-    use crate::servers::value_in;
+    use crate::servers::value_in_release;
     let mut settings: Vec<ServerSetting> = Vec::new();
     let mut add = |names: &'static [String], defaults, changed_by| {
-        let default = value_in(defaults, server).map(String::as_str);
+        let default = value_in_release(defaults, server).map(String::as_str);
         for name in names {
             if !settings.iter().any(|one| one.name == name) {
                 settings.push(ServerSetting {
@@ -202,20 +206,22 @@ pub fn server_settings(of: ServerKind, server: &Version) -> Vec<ServerSetting> {
     settings
 }
 
-/// Whether every release of PostgreSQL in the table accepts a value.
-pub(super) fn is_always_accepted(name: &str, value: &str) -> bool {
+/// Whether every supported PostgreSQL release accepts the value.
+pub(super) fn every_postgres_accepts(name: &str, value: &str) -> bool {
     let Some(oldest) = Version::parse("9.4") else {
         return false;
     };
     server_table()
-        .postgres(name)
+        .find_postgres_setting(name)
         .is_some_and(|setting| setting.removed.is_none())
-        && postgres_value(name, value, &oldest).effect.is_ok()
+        && postgres_assignment_support(name, value, &oldest)
+            .effect
+            .is_ok()
 }
 
 #[cfg(test)]
 mod tests {
-    //! Public documentation of servers' releases, compared with the table.
+    //! The expected values come from the public documentation of each release.
 
     use super::*;
     use crate::facts::Choice;
@@ -254,7 +260,7 @@ mod tests {
             ("make_it_fast", "17.8", Unknown),
         ] {
             assert_eq!(
-                postgres_setting(name, &v(server)).effect,
+                postgres_setting_support(name, &v(server)).effect,
                 expect,
                 "{name} on {server}"
             );
@@ -277,7 +283,7 @@ mod tests {
             ("wal_compression", "pglz", "14.1", Refused),
             ("wal_compression", "pglz", "15", Effect::Ok),
             ("wal_compression", "lz4", "14.1", Refused),
-            // Only the server's builder knows.
+            // Support for lz4 is a build option of the server.
             ("wal_compression", "lz4", "15.20", Unknown),
             ("io_method", "io_uring", "18.2", Unknown),
             ("io_method", "worker", "18", Effect::Ok),
@@ -301,7 +307,7 @@ mod tests {
             ("stats_temp_directory", "/run/pg", "14.1", Effect::Ok),
             ("stats_temp_directory", "/run/pg", "15", Refused),
         ] {
-            let ruling = postgres_value(name, value, &v(server));
+            let ruling = postgres_assignment_support(name, value, &v(server));
             assert_eq!(
                 ruling.effect, expect,
                 "{name} = {value} on {server}: {}",
@@ -313,7 +319,7 @@ mod tests {
             );
         }
         assert!(
-            postgres_value("wal_keep_segments", "3", &v("13"))
+            postgres_assignment_support("wal_keep_segments", "3", &v("13"))
                 .because
                 .contains("wal_keep_size")
         );
@@ -322,8 +328,8 @@ mod tests {
     #[test]
     fn without_a_version_only_what_every_release_takes_is_known() {
         assert!(
-            is_always_accepted("wal_sync_method", "open_datasync")
-                && is_always_accepted("data_checksums", "on")
+            every_postgres_accepts("wal_sync_method", "open_datasync")
+                && every_postgres_accepts("data_checksums", "on")
         );
         for (name, value) in [
             ("wal_sync_method", "fsync_writethrough"),
@@ -331,7 +337,7 @@ mod tests {
             ("wal_keep_segments", "1"),
             ("fsync", "perhaps"),
         ] {
-            assert!(!is_always_accepted(name, value), "{name} = {value}");
+            assert!(!every_postgres_accepts(name, value), "{name} = {value}");
         }
     }
 
@@ -592,7 +598,7 @@ mod tests {
             ),
             ("mariadb", "11.4.2", "innodb_use_fdatasync", "on", Unknown),
         ] {
-            let ruling = mysql_setting(
+            let ruling = mysql_setting_support(
                 name,
                 value,
                 ServerKind::from_word(line).unwrap(),

@@ -1,22 +1,23 @@
-//! Support for an option over kernel versions: steps from a version on, and steps of single
-//! vendors. A backporting vendor's kernel is unknown if a later step changes the option, because
-//! its number does not tell. Steps that only release candidates have count for these only.
+//! Support for an option over kernel versions: each step gives the effect from one version on.
+//! Vendors may have steps of their own.
+//!
+//! Support is *unknown* for a backporting vendor's kernel if a later step changes the option. A
+//! step that exists only in release candidates counts only for those candidates.
 
 use std::collections::BTreeMap;
 
 use serde::Deserialize;
 
-use super::builder::vendor_family;
+use super::kernel_builder::vendor_family;
 use super::{Effect, Support};
 use crate::version::Version;
 
-/// An effect from a kernel version on.
+/// The effect of an option from a kernel version on.
 #[derive(Clone, Debug, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct EffectChange {
-    /// The first kernel: its version, and its vendor's release as in `3.10.0-1127`.
+    /// First kernel with the effect; may include the vendor's release, as in `3.10.0-1127`.
     pub from: Version,
-    /// The effect.
     pub is: Effect,
     #[serde(default)]
     pub because: String,
@@ -24,20 +25,19 @@ pub struct EffectChange {
     pub source: String,
 }
 
-/// All steps of an option, in ascending order.
+/// Steps in ascending order of their versions.
 #[derive(Clone, Debug, Default)]
 pub struct SupportRange {
-    /// Steps of the mainline kernel.
     pub steps: Vec<EffectChange>,
-    /// Steps of vendors that differ.
+    /// Steps of vendors whose kernels differ from mainline.
     pub vendors: BTreeMap<String, Vec<EffectChange>>,
 }
 
-/// The first major version that the table does not cover.
+/// First major version of Linux that the tables do not cover.
 const FIRST_UNKNOWN_MAJOR: u64 = 8;
 
 impl SupportRange {
-    /// `because` and `source` apply to steps without their own.
+    /// `because` and `source` apply to every step without such a field of its own.
     pub fn new(
         mut steps: Vec<EffectChange>,
         mut vendors: BTreeMap<String, Vec<EffectChange>>,
@@ -54,20 +54,19 @@ impl SupportRange {
         Self { steps, vendors }
     }
 
-    /// How a kernel supports the option.
     pub fn support_for_kernel(&self, kernel: &Version, vendor: &str) -> Support {
         let possible = self.possible_steps(kernel, vendor);
         let Some((step, later)) = possible.split_first() else {
-            return Support::unknown(format!("Kernel {kernel} is older than the table."));
+            return Support::unknown(format!("Kernel {kernel} predates walwise's tables."));
         };
         if kernel.number(0) >= FIRST_UNKNOWN_MAJOR && !step.is.is_refused() {
-            return Support::unknown(format!("Kernel {kernel} is newer than the table."));
+            return Support::unknown(format!("Kernel {kernel} is newer than walwise's tables."));
         }
         common_support(&possible).unwrap_or_else(|| {
             let other = later.iter().find(|other| other.is != step.is);
             Support::unknown(other.map_or_else(String::new, |later| {
                 format!(
-                    "Since Linux {} it is {}; it is unknown whether the vendor backported that to {kernel}.",
+                    "Linux {} changes this to “{}”; it is unknown whether the vendor backported the change to {kernel}.",
                     later.from,
                     later.is.as_str()
                 )
@@ -75,8 +74,8 @@ impl SupportRange {
         })
     }
 
-    /// For a kernel that has it mounted, so that refusal and absence are ruled out. Statements
-    /// about the vendor's own kernels stand, because they are about the effect.
+    /// Support by a kernel that has the option in force and therefore does not refuse the option.
+    /// `None` if several effects remain possible, or if the vendor has a step of its own.
     pub fn support_if_accepted(&self, kernel: &Version, vendor: &str) -> Option<Support> {
         if self.vendor_step(kernel, vendor).is_some() {
             return None;
@@ -98,8 +97,8 @@ impl SupportRange {
         }
     }
 
-    /// For a kernel by the builder of one that has the feature: only removal from the kernel
-    /// counts.
+    /// Support by a kernel whose builder also built a kernel with the feature: only removal from
+    /// Linux counts.
     pub fn support_if_rebuilt(&self, kernel: &Version, vendor: &str) -> Support {
         let ruling = self.support_for_kernel(kernel, vendor);
         if ruling.effect.is_refused() || kernel.number(0) >= FIRST_UNKNOWN_MAJOR {
@@ -108,17 +107,16 @@ impl SupportRange {
         self.support_if_accepted(kernel, vendor).unwrap_or(ruling)
     }
 
-    /// Steps that may hold for a kernel: the one for its number and, if its vendor backports, every
-    /// later one.
+    /// The step for the kernel's number and, if the vendor backports, every later step.
     fn possible_steps(&self, kernel: &Version, vendor: &str) -> Vec<&EffectChange> {
         if let Some(step) = self.vendor_step(kernel, vendor) {
             return vec![step];
         }
-        let steps = self.steps_for(kernel);
+        let steps = self.released_steps(kernel);
         let Some(now) = steps.iter().rposition(|step| step.is_reached_by(kernel)) else {
             return Vec::new();
         };
-        let last = if backports(kernel, vendor) {
+        let last = if may_contain_backports(kernel, vendor) {
             steps.len()
         } else {
             now + 1
@@ -132,11 +130,12 @@ impl SupportRange {
             .and_then(|steps| steps.iter().rev().find(|step| step.is_reached_by(kernel)))
     }
 
-    /// Steps that a kernel can have taken. One that came and went between two release candidates is
-    /// in these only.
-    fn steps_for(&self, kernel: &Version) -> Vec<&EffectChange> {
-        let release =
-            |version: &Version| Version::parse(&version.base()).filter(|release| version < release);
+    /// Leaves out steps that came and went between two release candidates, unless `kernel` is a
+    /// candidate.
+    fn released_steps(&self, kernel: &Version) -> Vec<&EffectChange> {
+        let release = |version: &Version| {
+            Version::parse(&version.numeric_part()).filter(|release| version < release)
+        };
         if release(kernel).is_some() {
             return self.steps.iter().collect();
         }
@@ -153,8 +152,8 @@ impl SupportRange {
     }
 }
 
-/// The support common to these steps. Whether an honoured option is deprecated or the default makes
-/// no difference.
+/// The answer that is true of all the steps, if there is one. *Deprecated* and *default anyway*
+/// count as *ok* when mixed.
 fn common_support(steps: &[&EffectChange]) -> Option<Support> {
     let (first, others) = steps.split_first()?;
     if others.iter().all(|step| step.is == first.is) {
@@ -169,7 +168,7 @@ fn common_support(steps: &[&EffectChange]) -> Option<Support> {
     if !steps.iter().all(|step| heeded(&step)) {
         return None;
     }
-    // The weakest statement, which is true of all.
+    // *Ok* claims least, so it is true of all the steps.
     Some(
         steps
             .iter()
@@ -189,23 +188,24 @@ impl EffectChange {
     }
 
     fn is_reached_by(&self, kernel: &Version) -> bool {
-        is_reached(&self.from, kernel)
+        has_reached_release(&self.from, kernel)
     }
 }
 
-/// Whether a kernel is at or above another, including the vendor's release.
-pub fn is_reached(from: &Version, kernel: &Version) -> bool {
-    kernel > from || (kernel == from && vendor_release(kernel) >= vendor_release(from))
+/// Compares the vendors' releases too: `3.10.0-1160` has reached `3.10.0-1127`.
+pub fn has_reached_release(from: &Version, kernel: &Version) -> bool {
+    kernel > from
+        || (kernel == from && vendor_release_number(kernel) >= vendor_release_number(from))
 }
 
-/// Whether a kernel may contain more than its number says.
-pub fn backports(kernel: &Version, vendor: &str) -> bool {
-    kernel.backports() || vendor.starts_with("el") || vendor == "sles"
+/// Whether a kernel may contain features of versions later than its number.
+pub fn may_contain_backports(kernel: &Version, vendor: &str) -> bool {
+    kernel.has_backports() || vendor.starts_with("el") || vendor == "sles"
 }
 
-/// The vendor's release after the version: 1127 in `3.10.0-1127.19.1.el7.x86_64`; 0 without one.
-pub fn vendor_release(version: &Version) -> u64 {
-    let tail = version.tail().trim_start_matches('-');
+/// 1127 for `3.10.0-1127.19.1.el7.x86_64`; 0 without a vendor's release.
+pub fn vendor_release_number(version: &Version) -> u64 {
+    let tail = version.vendor_tail().trim_start_matches('-');
     let digits: String = tail.chars().take_while(char::is_ascii_digit).collect();
     digits.parse().unwrap_or(0)
 }
@@ -218,7 +218,7 @@ mod tests {
         Version::parse(text).unwrap()
     }
 
-    fn life(steps: &[(&str, Effect)]) -> SupportRange {
+    fn support_range(steps: &[(&str, Effect)]) -> SupportRange {
         let step = |(from, is): &(&str, Effect)| EffectChange {
             from: v(from),
             is: *is,
@@ -233,7 +233,7 @@ mod tests {
 
     #[test]
     fn a_backporting_kernel_is_known_only_where_nothing_changes_later() {
-        let changing = life(&[
+        let changing = support_range(&[
             ("3.10", Effect::Ok),
             ("4.10", Effect::NoEffect),
             ("4.19", Effect::Refused),
@@ -252,23 +252,23 @@ mod tests {
             "what is gone stays gone"
         );
         assert_eq!(
-            life(&[("3.10", Effect::Ok)])
+            support_range(&[("3.10", Effect::Ok)])
                 .support_for_kernel(&v("8.1"), "mainline")
                 .effect,
             Effect::Unknown
         );
     }
 
-    /// Release candidates are kernels too; what came and went between them is in no other kernel.
+    /// A step that came and went between release candidates is in no other kernel.
     #[test]
-    fn what_came_and_went_between_candidates_is_in_them_only() {
+    fn steps_between_release_candidates_apply_to_candidates_only() {
         let steps = [
             ("3.10", Effect::DefaultAnyway),
             ("5.10", Effect::Deprecated),
             ("6.18-rc1", Effect::Refused),
             ("6.18-rc3", Effect::Deprecated),
         ];
-        let passing = life(&steps);
+        let passing = support_range(&steps);
         let at = |kernel: &str, vendor: &str| passing.support_for_kernel(&v(kernel), vendor).effect;
         for (kernel, vendor, expect) in [
             ("6.18-rc1", "mainline", Effect::Refused),
@@ -283,7 +283,7 @@ mod tests {
             assert_eq!(at(kernel, vendor), expect, "{kernel} ({vendor})");
         }
         // A step that begins with a candidate and stays is in the release, and may be backported.
-        let staying = life(&[("3.10", Effect::Ok), ("6.18-rc1", Effect::Refused)]);
+        let staying = support_range(&[("3.10", Effect::Ok), ("6.18-rc1", Effect::Refused)]);
         assert_eq!(
             staying.support_for_kernel(&v("6.18"), "mainline").effect,
             Effect::Refused
@@ -297,9 +297,9 @@ mod tests {
     }
 
     #[test]
-    fn what_is_taken_is_known_where_that_says_what_it_does() {
+    fn acceptance_decides_if_all_steps_agree() {
         let taken = |steps: &[(&str, Effect)], kernel: &str, vendor: &str| {
-            life(steps)
+            support_range(steps)
                 .support_if_accepted(&v(kernel), vendor)
                 .map(|ruling| ruling.effect)
         };
@@ -324,10 +324,10 @@ mod tests {
 
     #[test]
     fn releases_order_within_a_version() {
-        let mut with_vendor = life(&[("3.10", Effect::Ok)]);
+        let mut with_vendor = support_range(&[("3.10", Effect::Ok)]);
         with_vendor.vendors.insert(
             "el7".to_owned(),
-            life(&[("3.10.0", Effect::Ok), ("3.10.0-1127", Effect::NoEffect)]).steps,
+            support_range(&[("3.10.0", Effect::Ok), ("3.10.0-1127", Effect::NoEffect)]).steps,
         );
         let at = |kernel: &str| with_vendor.support_for_kernel(&v(kernel), "el7").effect;
         assert_eq!(at("3.10.0-957.el7.x86_64"), Effect::Ok);

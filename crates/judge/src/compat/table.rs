@@ -1,4 +1,4 @@
-//! The option table as values, and the lookup of rows. It is compiled in.
+//! Option tables, which are compiled in, and the lookup of their rows.
 
 use std::collections::BTreeMap;
 use std::mem::take;
@@ -9,53 +9,51 @@ use serde::de::IgnoredAny;
 
 use super::Effect;
 use super::support_range::{EffectChange, SupportRange};
-use super::value_syntax::{CountedPart, Number, OptionSyntax, Size};
-use crate::toml_table::parse;
+use super::value_syntax::{NumberSyntax, OptionSyntax, SizeSyntax, UsedSizePart};
+use crate::toml_table::parse_without_verification_stamps;
 
-/// Options of ext4, XFS and btrfs.
+/// Mount options of ext4, XFS and btrfs.
 pub const OPTIONS: &str = include_str!("../../rules/tables/validity.toml");
-/// Features that kernels are built with.
+/// File systems, block drivers and other features that kernels are built with.
 pub const SYSTEMS: &str = include_str!("../../rules/tables/systems.toml");
-/// Both, which form one table.
+/// Both files, parsed as one table.
 const TEXT: &str = concat!(
     include_str!("../../rules/tables/validity.toml"),
     "\n",
     include_str!("../../rules/tables/systems.toml")
 );
 
-/// Options that a later one of the same line revokes.
+/// Options that another option of the line revokes.
 #[derive(Debug, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct RevokedOptions {
-    /// The file systems.
     of: Vec<String>,
-    /// The options, as named in rows.
+    /// Names of the revoked options, as in the rows.
     words: Vec<String>,
-    /// The options that revoke them; by default they revoke each other.
+    /// Options that revoke `words`; by default `words` revoke each other.
     by: Option<Vec<String>>,
-    /// Exceptions among those.
+    /// Exceptions among the revoking options.
     #[serde(default)]
     but: Vec<String>,
-    /// The option that remains in force nevertheless.
+    /// Option that remains in force after the revocation.
     leaves: Option<String>,
     #[cfg_attr(not(test), expect(dead_code, reason = "for those who read the table"))]
     source: String,
 }
 
-/// Options that a remount reverts.
+/// How a remount reverts options.
 #[derive(Debug, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct RemountInverse {
-    /// The file systems.
     of: Vec<String>,
-    /// The options, as named in rows.
+    /// Names of the reverted options, as in the rows.
     words: Vec<String>,
-    /// The option of the remount; `None` if they need an unmount.
+    /// Option of the remount; `None` if only an unmount reverts `words`.
     pub by: Option<String>,
-    /// Whether no remount sets them again.
+    /// Whether no later remount can set `words` again.
     #[serde(default)]
     pub one_way: bool,
-    /// Options that the next mount needs once.
+    /// Options that the next mount needs, for that one mount, to revert `words`.
     #[serde(default)]
     pub with: Vec<String>,
     #[cfg_attr(not(test), expect(dead_code, reason = "for those who read the table"))]
@@ -66,13 +64,12 @@ pub struct RemountInverse {
 #[derive(Debug, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct OptionConflict {
-    /// The file systems.
     of: Vec<String>,
-    /// The options, if they remain in effect.
+    /// Options that are refused, provided that they are in effect.
     words: Vec<String>,
-    /// The options next to which they are refused, in any order.
+    /// Options next to which `words` are refused, in any order on the line.
     beside: Vec<String>,
-    /// Default values among those, which kernels treat as not set.
+    /// Options among `beside` that only state the default, which kernels treat as not set.
     #[serde(default)]
     but: Vec<String>,
     steps: Vec<EffectChange>,
@@ -82,7 +79,7 @@ pub struct OptionConflict {
     pub support: SupportRange,
 }
 
-/// The effect of an option while the file system is mounted with another one.
+/// Effect of an option while the file system is mounted with another option.
 #[derive(Debug, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct CombinedEffect {
@@ -91,21 +88,21 @@ pub struct CombinedEffect {
     pub because: String,
 }
 
-/// A value that is neither a number nor a size nor a fixed word.
+/// Marks an option whose value is free text.
 #[derive(Debug, PartialEq, Deserialize)]
 #[serde(rename_all = "lowercase")]
-enum ValueType {
+enum FreeTextMarker {
     Text,
 }
 
-/// When tests mount with an option, if not whenever it is accepted.
+/// Marks an option that the tests with real mounts leave out.
 #[derive(Debug, Deserialize)]
 #[serde(rename_all = "lowercase")]
-pub enum MountTest {
+pub enum MountTestException {
     Never,
 }
 
-/// A row: options with the same history.
+/// A row of the table: options that share one history of support.
 #[derive(Debug, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct OptionEntry {
@@ -123,10 +120,10 @@ pub struct OptionEntry {
     #[serde(default)]
     also: Vec<u64>,
     #[serde(default)]
-    counts: CountedPart,
+    counts: UsedSizePart,
     #[serde(default)]
     size: bool,
-    takes: Option<ValueType>,
+    takes: Option<FreeTextMarker>,
     words: Option<Vec<String>>,
     #[serde(skip)]
     pub syntax: OptionSyntax,
@@ -135,20 +132,20 @@ pub struct OptionEntry {
     /// Options of which one must be on the same line.
     #[serde(default)]
     pub needs_any: Vec<String>,
-    /// The effect without any of these: refused, or unknown if the file system decides.
+    /// Effect on a line without any of `needs_any`: refused, or unknown if the file system decides.
     #[serde(default = "refused")]
     pub without: Effect,
     /// Effects that depend on options in force.
     #[serde(default)]
     pub in_force: Vec<CombinedEffect>,
-    /// Other words in mountinfo that prove that the kernel accepts these options too.
+    /// Words in /proc/self/mountinfo that also prove that the kernel accepts the options.
     #[serde(default)]
     pub shown_as: Vec<String>,
     #[serde(default)]
     pub not_on_ext3: bool,
     #[serde(rename = "tried")]
-    pub mount_test: Option<MountTest>,
-    /// The reason for steps without their own.
+    pub mount_test: Option<MountTestException>,
+    /// Reason for the steps without a `because` of their own.
     #[serde(default)]
     pub because: String,
     pub source: String,
@@ -158,7 +155,7 @@ fn refused() -> Effect {
     Effect::Refused
 }
 
-/// The largest number that every kernel accepts, and the largest that some accept.
+/// Every kernel accepts numbers up to `INT_MAX`; some accept numbers up to `UINT_MAX`.
 const INT_MAX: u64 = 0x7fff_ffff;
 const UINT_MAX: u64 = 0xffff_ffff;
 
@@ -168,7 +165,7 @@ impl OptionEntry {
         let (counts, also) = (self.counts, self.also.clone());
         match &self.words {
             Some(words) => OptionSyntax::Words(words.clone()),
-            None if self.number => OptionSyntax::Number(Number {
+            None if self.number => OptionSyntax::Number(NumberSyntax {
                 low,
                 high,
                 highest_accepted: self.perhaps.unwrap_or(if self.range.is_some() {
@@ -177,9 +174,9 @@ impl OptionEntry {
                     UINT_MAX
                 }),
                 also,
-                power_of_two: matches!(counts, CountedPart::PowerOfTwo),
+                power_of_two: matches!(counts, UsedSizePart::PowerOfTwo),
             }),
-            None if self.size => OptionSyntax::Size(Size {
+            None if self.size => OptionSyntax::Size(SizeSyntax {
                 low,
                 high,
                 also,
@@ -195,25 +192,26 @@ impl OptionEntry {
 #[serde(deny_unknown_fields)]
 pub struct OptionTable {
     options: Vec<OptionEntry>,
-    /// Row index by (file system or component, option name).
+    /// Index into `options` by file system or component (`vfs`, `md`) and option name.
     #[serde(skip)]
     pub names: BTreeMap<(String, String), usize>,
     undone: Vec<RevokedOptions>,
     inverse: Vec<RemountInverse>,
     conflict: Vec<OptionConflict>,
-    /// Not used here: build.rs reads it for redaction.
+    /// Not used here: a build script reads the section for redaction.
     #[serde(rename = "filter")]
     _filter: Vec<IgnoredAny>,
 }
 
-/// If it does not load, which a test excludes, every option is unknown.
+/// If the compiled-in text does not parse, the table is empty and every option unknown; a test
+/// checks that the text parses.
 pub fn option_table() -> &'static OptionTable {
     static TABLE: LazyLock<OptionTable> = LazyLock::new(|| load_table().unwrap_or_default());
     &TABLE
 }
 
 fn load_table() -> Result<OptionTable, toml::de::Error> {
-    let mut table: OptionTable = parse(TEXT)?;
+    let mut table: OptionTable = parse_without_verification_stamps(TEXT)?;
     for (index, row) in table.options.iter_mut().enumerate() {
         row.syntax = row.declared_syntax();
         row.support = SupportRange::new(
@@ -243,18 +241,19 @@ fn load_table() -> Result<OptionTable, toml::de::Error> {
     Ok(table)
 }
 
-/// An option without its value.
+/// Strips the value: `commit` for `commit=30`.
 pub fn option_key(option: &str) -> &str {
     option.split('=').next().unwrap_or(option)
 }
 
-/// Whether a row is about a file system, or about all.
+/// A row for `vfs` covers every file system.
 fn covers_file_system(row: &[String], of: &str) -> bool {
     row.iter().any(|name| name == of || name == "vfs")
 }
 
-/// Literally, or by key if the name ends in `=`.
-fn is_named_in(names: &[String], option: &str) -> bool {
+/// A name that ends in `=` matches the option with any value; any other name must equal the whole
+/// option.
+fn matches_any_name(names: &[String], option: &str) -> bool {
     names.iter().any(|name| match name.strip_suffix('=') {
         Some(start) => option
             .strip_prefix(start)
@@ -268,7 +267,7 @@ impl OptionTable {
         self.options.get(index)
     }
 
-    /// The row of an option, by text, key or prefix, with its value if it has one.
+    /// Finds the row by whole text, by key or by prefix (`name*`), and splits off the value.
     pub fn find_row<'t, 'o>(
         &'t self,
         of: &str,
@@ -279,7 +278,7 @@ impl OptionTable {
                 .get(&(of.to_owned(), name.to_owned()))
                 .and_then(|index| self.row(*index))
         };
-        // `commit=` is the option without a value, and no name.
+        // `commit=` lacks the value, so it must not match the table name `commit=`.
         if !option.ends_with('=')
             && let Some(row) = named(option)
         {
@@ -302,7 +301,8 @@ impl OptionTable {
             .map(|row| (row, None))
     }
 
-    /// The options of a line that no other one revokes, and what remains of revoked ones.
+    /// The options without revoked ones. A revoked option is replaced if its revocation leaves
+    /// another option in force.
     pub fn options_in_effect(&self, of: &str, options: &[String]) -> Vec<String> {
         let rows: Vec<&RevokedOptions> = self
             .undone
@@ -313,10 +313,10 @@ impl OptionTable {
             let mut others = options.iter().skip(at + 1);
             options
                 .get(at)
-                .is_some_and(|option| is_named_in(&row.words, option))
+                .is_some_and(|option| matches_any_name(&row.words, option))
                 && others.any(|other| {
-                    is_named_in(row.by.as_ref().unwrap_or(&row.words), other)
-                        && !is_named_in(&row.but, other)
+                    matches_any_name(row.by.as_ref().unwrap_or(&row.words), other)
+                        && !matches_any_name(&row.but, other)
                 })
         };
         let mut left = options.to_vec();
@@ -335,21 +335,21 @@ impl OptionTable {
             .collect()
     }
 
-    /// How a remount reverts an option; `None` if that needs an unmount.
-    pub fn inverse(&self, of: &str, option: &str) -> Option<&RemountInverse> {
+    /// `None` if the table has no row for the option.
+    pub fn find_remount_inverse(&self, of: &str, option: &str) -> Option<&RemountInverse> {
         self.inverse
             .iter()
-            .find(|row| covers_file_system(&row.of, of) && is_named_in(&row.words, option))
+            .find(|row| covers_file_system(&row.of, of) && matches_any_name(&row.words, option))
     }
 
-    /// The options of a line next to which an option is refused.
+    /// Options of the line next to which `option` is refused.
     pub fn conflicts<'t>(
         &'t self,
         of: &str,
         option: &str,
         beside: &[String],
     ) -> impl Iterator<Item = (&'t OptionConflict, String)> {
-        // Whether a value is the default depends on the last one on the line.
+        // The last of several values on the line decides whether the default is set.
         let last = |of: &String| {
             beside
                 .iter()
@@ -358,23 +358,22 @@ impl OptionTable {
                 .cloned()
         };
         let is_default = |row: &OptionConflict, other: &String| {
-            last(other).is_some_and(|last| is_named_in(&row.but, &last))
+            last(other).is_some_and(|last| matches_any_name(&row.but, &last))
         };
         let refuses = |row: &OptionConflict, other: &String| {
-            is_named_in(&row.beside, other) && !is_default(row, other)
+            matches_any_name(&row.beside, other) && !is_default(row, other)
         };
         let met = |row: &OptionConflict| beside.iter().find(|other| refuses(row, other)).cloned();
-        let of_option = self
-            .conflict
-            .iter()
-            .filter(move |row| covers_file_system(&row.of, of) && is_named_in(&row.words, option));
+        let of_option = self.conflict.iter().filter(move |row| {
+            covers_file_system(&row.of, of) && matches_any_name(&row.words, option)
+        });
         let found: Vec<(&OptionConflict, String)> =
             of_option.filter_map(|row| Some((row, met(row)?))).collect();
         found.into_iter()
     }
 
-    /// Whether a component has an option with this key, whatever its value.
-    pub fn has_key(&self, of: &str, option: &str) -> bool {
+    /// Whether the component has an option with this key, whatever the value.
+    pub fn has_option_key(&self, of: &str, option: &str) -> bool {
         self.names
             .keys()
             .any(|(owner, name)| owner == of && option_key(name) == option_key(option))
@@ -384,14 +383,14 @@ impl OptionTable {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::compat::mount_options;
-    use crate::compat::support_range::vendor_release;
+    use crate::compat::mount_options_support;
+    use crate::compat::support_range::vendor_release_number;
     use crate::version::Version;
 
-    /// Every row has a source, every value one syntax, every name one row, and every list of steps
-    /// its order and reasons.
+    /// Checks that every row has a source, every value one syntax, every name one row, and that
+    /// steps are sorted and give reasons.
     #[test]
-    fn the_table_is_sound() {
+    fn the_option_tables_are_consistent() {
         let table = load_table().unwrap();
         assert!(table.names.len() > 250, "{}", table.names.len());
         let listed: usize = table
@@ -422,14 +421,15 @@ mod tests {
         {
             for steps in life.vendors.values().chain([&life.steps]) {
                 assert!(!steps.is_empty(), "{names:?}");
-                let from = |step: &EffectChange| (step.from.clone(), vendor_release(&step.from));
+                let from =
+                    |step: &EffectChange| (step.from.clone(), vendor_release_number(&step.from));
                 assert!(
                     steps.is_sorted_by(|a, b| from(a) < from(b)),
                     "{names:?}: {steps:?}"
                 );
                 for step in steps {
                     assert!(
-                        !step.because.is_empty() || !step.is.deserves_remark(),
+                        !step.because.is_empty() || !step.is.needs_remark(),
                         "{names:?}: {step:?}: say why"
                     );
                 }
@@ -437,10 +437,10 @@ mod tests {
         }
     }
 
-    /// Tried on a loop device under Linux 6.18: the default of `commit` is five seconds, zero means
-    /// the default, and ext4 compares the final value.
+    /// Tried on a loop device under Linux 6.18: the default of `commit` is 5 s, 0 means the
+    /// default, and ext4 compares the last value of the line.
     #[test]
-    fn a_default_beside_a_journal_that_is_not_loaded_is_taken() {
+    fn default_values_are_accepted_next_to_noload() {
         for (line, expect) in [
             ("ro,commit=5,noload", Effect::Ok),
             ("ro,commit=0,norecovery", Effect::Ok),
@@ -452,7 +452,7 @@ mod tests {
         ] {
             let options: Vec<String> = line.split(',').map(str::to_owned).collect();
             let kernel = Version::parse("6.18").unwrap();
-            let rulings = mount_options("ext4", &options, &[], &kernel, "mainline");
+            let rulings = mount_options_support("ext4", &options, &[], &kernel, "mainline");
             assert_eq!(rulings.last().unwrap().effect, expect, "{line}");
         }
     }

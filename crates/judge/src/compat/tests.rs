@@ -1,4 +1,4 @@
-//! Public documentation of options, kernels, tools and servers, compared with the table.
+//! Expected values come from the public documentation of options, kernels, tools and servers.
 
 use super::*;
 use crate::version::Version;
@@ -7,11 +7,11 @@ fn v(text: &str) -> Version {
     Version::parse(text).unwrap()
 }
 
-/// The vendor as the kernel collector names it, by the tail of the release.
+/// Kernels named `el…` and `sles` count as backporting, as in the kernel collector.
 fn effect(fs: &str, options: &str, kernel: &str, vendor: &str) -> Effect {
     let options: Vec<String> = options.split(',').map(str::to_owned).collect();
     let backports = vendor.starts_with("el") || vendor == "sles";
-    let rulings = mount_options(
+    let rulings = mount_options_support(
         fs,
         &options,
         &[],
@@ -100,12 +100,12 @@ fn mount_options_of_documented_kernels() {
         ),
         ("xfs", "norecovery", "6.1", "mainline", Refused),
         ("xfs", "ro,norecovery", "6.1", "mainline", Effect::Ok),
-        // Another file system's option.
+        // Options of another file system.
         ("xfs", "data=ordered", "6.1", "mainline", Refused),
         ("ext4", "inode64", "6.1", "mainline", Refused),
         ("btrfs", "logbufs=8", "6.1", "mainline", Refused),
         ("btrfs", "data=writeback", "5.14.0-362.el9", "el9", Refused),
-        // No file system's option.
+        // Options of no file system.
         ("xfs", "nobarier", "6.1", "mainline", Unknown),
         ("ext4", "go-faster", "6.1", "mainline", Unknown),
         ("vfat", "nobarrier", "6.1", "mainline", Unknown),
@@ -170,7 +170,8 @@ fn mount_options_of_documented_kernels() {
         ("ext4", "dioread_nolock", "5.4", "mainline", Effect::Ok),
         ("ext4", "fast_commit", "6.12", "mainline", Refused),
         ("ext4", "nobh", "6.1", "mainline", NoEffect),
-        // Refused on a file system that was not unmounted, and without a journal on any other.
+        // Refused on a file system that was not unmounted cleanly or has no journal; accepted on
+        // any other.
         ("ext4", "noload", "6.18", "mainline", Unknown),
         (
             "ext4",
@@ -180,12 +181,12 @@ fn mount_options_of_documented_kernels() {
             Unknown,
         ),
         ("ext4", "norecovery,ro", "6.18", "mainline", Effect::Ok),
-        // Mounts in the lab.
+        // Results of mounts in the lab.
         ("ext4", "noacl", "5.15", "mainline", Deprecated),
         ("ext4", "noacl", "6.1.192", "debian", Refused),
         ("xfs", "lifetime", "6.12.117", "debian", Refused),
         ("btrfs", "ro,norecovery", "6.1.192", "debian", Effect::Ok),
-        // ext3 by the ext4 driver since 4.3, in Red Hat 7 before.
+        // The ext4 driver serves ext3 since Linux 4.3, and in Red Hat 7 already.
         ("ext3", "nobarrier", "6.1", "mainline", Effect::Ok),
         ("ext3", "delalloc", "6.1", "mainline", Refused),
         ("ext3", "barrier=0", "4.2", "mainline", Unknown),
@@ -238,7 +239,7 @@ fn mount_options_of_documented_kernels() {
         ("btrfs", "relatime", "6.1", "mainline", DefaultAnyway),
         ("xfs", "lazytime", "4.16", "mainline", Unknown),
         ("ext4", "mand", "5.15", "mainline", NoEffect),
-        // Beyond the table.
+        // Kernels older or newer than the table.
         ("ext4", "nobarrier", "8.0", "mainline", Unknown),
         ("ext4", "noatime", "2.6.29", "mainline", Unknown),
         ("ext4", "commit=30", "2.6.32", "mainline", Unknown),
@@ -256,7 +257,7 @@ fn what_is_mounted_now_decides_what_the_option_alone_cannot() {
     let ruled = |option: &str, in_force: &str| {
         let (options, in_force) = ([option.to_owned()], [in_force.to_owned()]);
         let fs = if option == "noattr2" { "xfs" } else { "btrfs" };
-        mount_options(fs, &options, &in_force, &v("6.1"), "mainline")
+        mount_options_support(fs, &options, &in_force, &v("6.1"), "mainline")
             .remove(0)
             .effect
     };
@@ -268,7 +269,7 @@ fn what_is_mounted_now_decides_what_the_option_alone_cannot() {
     assert_eq!(ruled("noattr2", "attr2"), Refused);
 }
 
-/// A kernel accepts every option that it shows in force; that proves nothing about another kernel.
+/// A kernel accepts every option that it lists as in force; another kernel may not.
 #[test]
 fn what_is_in_force_is_taken_by_this_kernel() {
     for (fs, option, in_force, kernel, vendor, here, elsewhere) in [
@@ -344,7 +345,7 @@ fn what_is_in_force_is_taken_by_this_kernel() {
             Effect::Ok,
             Unknown,
         ),
-        // Shown by kernels that ignore it, too.
+        // Some kernels list the option although they ignore it.
         (
             "xfs",
             "nobarrier",
@@ -367,18 +368,18 @@ fn what_is_in_force_is_taken_by_this_kernel() {
         let backports = vendor.starts_with("el") || vendor == "sles";
         let (options, in_force) = ([option.to_owned()], [in_force.to_owned()]);
         let kernel = v(kernel).with_backports(backports);
-        let ruled = mount::mount_options_here(fs, &options, &in_force, &kernel, vendor)
-            .remove(0)
-            .effect;
+        let ruled =
+            kernel_support::mount_options_support_here(fs, &options, &in_force, &kernel, vendor)
+                .remove(0)
+                .effect;
         assert_eq!(ruled, here, "{fs} {option} on this {kernel}");
-        let ruled = mount_options(fs, &options, &in_force, &kernel, vendor)
+        let ruled = mount_options_support(fs, &options, &in_force, &kernel, vendor)
             .remove(0)
             .effect;
         assert_eq!(ruled, elsewhere, "{fs} {option} on {kernel}");
     }
 }
 
-/// Only options that remain in effect after the whole line count as in force.
 #[test]
 fn the_last_word_of_a_line_wins_where_it_does() {
     for (fs, line, expect) in [
@@ -456,8 +457,8 @@ fn some_options_are_refused_beside_others() {
 fn everything_but_ok_says_why() {
     for fs in ["ext4", "xfs", "btrfs"] {
         for kernel in ["3.10.1", "4.18.20", "6.1", "6.18.44", "7.1"] {
-            for example in mount_examples(fs) {
-                let ruling = mount_option(fs, &example.option, &v(kernel), "mainline");
+            for example in mount_option_examples(fs) {
+                let ruling = mount_option_support(fs, &example.option, &v(kernel), "mainline");
                 let silent = ruling.because.is_empty() && ruling.effect != Effect::Ok;
                 assert!(
                     !silent || ruling.effect == Unknown,
@@ -482,7 +483,7 @@ fn features_of_new_file_systems() {
             "mainline"
         };
         let kernel = read(kernel);
-        mkfs_feature(
+        feature_support_at_mkfs(
             fs,
             feature,
             read(tool).as_ref(),
@@ -520,7 +521,7 @@ fn features_of_new_file_systems() {
 #[test]
 fn what_tools_set_by_default_must_be_mountable() {
     let judge = |fs: &str, tool: &str, kernel: &str, vendor: &str| {
-        mkfs_defaults(fs, &v(tool), &v(kernel), vendor, &[]).effect
+        mountability_of_mkfs_defaults(fs, &v(tool), &v(kernel), vendor, &[]).effect
     };
     assert_eq!(judge("ext4", "1.47.0", "6.1", "debian"), Effect::Ok);
     assert_eq!(
@@ -563,9 +564,9 @@ fn what_the_kernel_cannot_mount_is_left_out() {
         ("btrfs", "6.19", "5.15", "mainline", "^block-group-tree"),
         ("btrfs", "6.19", "6.1", "mainline", ""),
     ] {
-        let words = words_to_omit(fs, &v(tool), &v(kernel), vendor);
+        let words = mkfs_omit_arguments(fs, &v(tool), &v(kernel), vendor);
         assert_eq!(words.join(","), expect, "{fs} {tool} on {kernel}");
-        let with = mkfs_defaults(fs, &v(tool), &v(kernel), vendor, &words);
+        let with = mountability_of_mkfs_defaults(fs, &v(tool), &v(kernel), vendor, &words);
         assert_eq!(
             with.effect,
             Effect::Ok,
@@ -580,18 +581,18 @@ fn what_the_kernel_cannot_mount_is_left_out() {
 }
 
 mod lines_and_advice {
-    use super::super::{RelatedAdvice, derive};
+    use super::super::{RelatedAdvice, derive_compat_facts};
     use super::v;
     use crate::facts::catalog::{boot, host, kernel, mount, postgres};
     use crate::facts::{FactSet, Reading, Source, Subject, UnknownReason};
 
-    fn list(words: &str) -> Vec<String> {
+    fn string_list(words: &str) -> Vec<String> {
         words.split(',').map(str::to_owned).collect()
     }
 
     fn with_kernel(release: &str, vendor: &str) -> FactSet {
         let mut facts = FactSet::default();
-        let uname = || Source::call("uname");
+        let uname = || Source::system_call("uname");
         facts.insert_known(&Subject::host(), &kernel::VERSION, v(release), uname());
         facts.insert_known(
             &Subject::host(),
@@ -608,13 +609,13 @@ mod lines_and_advice {
             &line,
             &boot::FSTYPE,
             fs.to_owned(),
-            Source::line("/etc/fstab", 3),
+            Source::file_line("/etc/fstab", 3),
         );
         facts.insert_known(
             &line,
             &boot::OPTIONS,
-            list(options),
-            Source::line("/etc/fstab", 3),
+            string_list(options),
+            Source::file_line("/etc/fstab", 3),
         );
         facts
     }
@@ -626,22 +627,28 @@ mod lines_and_advice {
             "xfs",
             "noatime,nobarrier,attr2,inode64,frobnicate,lazytime",
         );
-        derive(&mut facts);
+        derive_compat_facts(&mut facts);
         let line = Subject::boot("/data");
-        assert_eq!(facts.value(&line, &boot::REFUSED), Some(list("nobarrier")));
-        assert_eq!(facts.value(&line, &boot::DEPRECATED), Some(list("attr2")));
+        assert_eq!(
+            facts.value(&line, &boot::REFUSED),
+            Some(string_list("nobarrier"))
+        );
+        assert_eq!(
+            facts.value(&line, &boot::DEPRECATED),
+            Some(string_list("attr2"))
+        );
         assert_eq!(
             facts.value(&line, &boot::DEFAULT_ANYWAY),
-            Some(list("inode64"))
+            Some(string_list("inode64"))
         );
         assert_eq!(
             facts.value(&line, &boot::UNDECIDED),
-            Some(list("frobnicate"))
+            Some(string_list("frobnicate"))
         );
         assert_eq!(facts.value(&line, &boot::NO_EFFECT), Some(Vec::new()));
     }
 
-    /// Which options of a line remain in effect does not depend on the kernel.
+    /// The options in effect do not depend on the kernel.
     #[test]
     fn what_a_later_word_takes_back_is_not_in_effect() {
         for (fs, options, in_effect) in [
@@ -651,11 +658,11 @@ mod lines_and_advice {
             ("xfs", "nobarrier,noatime", "nobarrier,noatime"),
         ] {
             let mut facts = with_line(FactSet::default(), fs, options);
-            derive(&mut facts);
+            derive_compat_facts(&mut facts);
             let line = Subject::boot("/data");
             assert_eq!(
                 facts.value(&line, &boot::IN_EFFECT),
-                Some(list(in_effect)),
+                Some(string_list(in_effect)),
                 "{fs} {options}"
             );
         }
@@ -664,7 +671,7 @@ mod lines_and_advice {
     #[test]
     fn without_a_kernel_nothing_is_known() {
         let mut facts = with_line(FactSet::default(), "xfs", "nobarrier");
-        derive(&mut facts);
+        derive_compat_facts(&mut facts);
         let line = Subject::boot("/data");
         for key in [
             &boot::REFUSED,
@@ -690,7 +697,7 @@ mod lines_and_advice {
             v("6.12"),
             Source::Assumed,
         );
-        derive(&mut facts);
+        derive_compat_facts(&mut facts);
         let reading = facts.get(&Subject::boot("/data"), &boot::REFUSED);
         assert!(!reading.source().unwrap().is_evidence());
     }
@@ -703,17 +710,18 @@ mod lines_and_advice {
         facts.insert_known(
             &mounted,
             &mount::SUPER_OPTIONS,
-            list("rw,space_cache=v2"),
+            string_list("rw,space_cache=v2"),
             Source::file("mountinfo"),
         );
-        derive(&mut facts);
+        derive_compat_facts(&mut facts);
         assert_eq!(
             facts.value(&Subject::boot("/data"), &boot::REFUSED),
-            Some(list("space_cache"))
+            Some(string_list("space_cache"))
         );
     }
 
-    /// An assumed kernel is another one, and an assumed option is no evidence about this one.
+    /// An assumed kernel counts as another kernel, and an assumed option is not evidence for this
+    /// one.
     #[test]
     fn only_what_was_seen_says_what_this_kernel_takes() {
         let judged = |kernel: Source, in_force: Source| {
@@ -724,10 +732,10 @@ mod lines_and_advice {
             facts.insert_known(
                 &mounted,
                 &mount::SUPER_OPTIONS,
-                list("rw,prjquota"),
+                string_list("rw,prjquota"),
                 in_force,
             );
-            derive(&mut facts);
+            derive_compat_facts(&mut facts);
             let reading = facts.get(&Subject::boot("/data"), &boot::UNDECIDED);
             (
                 reading.value().cloned().unwrap(),
@@ -735,15 +743,21 @@ mod lines_and_advice {
             )
         };
         let seen = || Source::file("/proc/self/mountinfo");
-        assert_eq!(judged(Source::call("uname"), seen()), (Vec::new(), true));
-        assert_eq!(judged(Source::Assumed, seen()), (list("prjquota"), false));
         assert_eq!(
-            judged(Source::call("uname"), Source::Assumed),
+            judged(Source::system_call("uname"), seen()),
+            (Vec::new(), true)
+        );
+        assert_eq!(
+            judged(Source::Assumed, seen()),
+            (string_list("prjquota"), false)
+        );
+        assert_eq!(
+            judged(Source::system_call("uname"), Source::Assumed),
             (Vec::new(), false)
         );
     }
 
-    fn on_mount(facts: &mut FactSet, fs: &str) -> Subject {
+    fn facts_of_mount(facts: &mut FactSet, fs: &str) -> Subject {
         let mounted = Subject::mount("/data");
         facts.insert_known(
             &mounted,
@@ -754,14 +768,14 @@ mod lines_and_advice {
         mounted
     }
 
-    fn guard(
+    fn check_without_related(
         setting: &str,
         values: &[&str],
         facts: &FactSet,
         subject: &Subject,
     ) -> Result<(), String> {
         crate::compat::check_advice(
-            crate::settings::find(setting).unwrap(),
+            crate::settings::find_by_name(setting).unwrap(),
             values,
             facts,
             subject,
@@ -775,8 +789,8 @@ mod lines_and_advice {
         facts: &FactSet,
         subject: &Subject,
     ) -> Result<(), String> {
-        crate::compat::check_advice_with(
-            crate::settings::find(setting).unwrap(),
+        crate::compat::check_advice_with_related(
+            crate::settings::find_by_name(setting).unwrap(),
             values,
             beside,
             facts,
@@ -787,9 +801,9 @@ mod lines_and_advice {
     #[test]
     fn advice_that_the_kernel_would_refuse_is_held_back() {
         let mut facts = with_kernel("6.1", "debian");
-        let xfs = on_mount(&mut facts, "xfs");
-        assert!(guard("mount.options", &["noatime"], &facts, &xfs).is_ok());
-        assert!(guard("mount.options", &["inode64"], &facts, &xfs).is_ok());
+        let xfs = facts_of_mount(&mut facts, "xfs");
+        assert!(check_without_related("mount.options", &["noatime"], &facts, &xfs).is_ok());
+        assert!(check_without_related("mount.options", &["inode64"], &facts, &xfs).is_ok());
         for refused in [
             "nobarrier",
             "data=ordered",
@@ -798,13 +812,16 @@ mod lines_and_advice {
             "norecovery",
         ] {
             assert!(
-                guard("mount.options", &[refused], &facts, &xfs).is_err(),
+                check_without_related("mount.options", &[refused], &facts, &xfs).is_err(),
                 "{refused}"
             );
         }
-        assert!(guard("mount.options", &["noatime", "nobarrier"], &facts, &xfs).is_err());
         assert!(
-            guard("mount.options", &[], &facts, &xfs).is_ok(),
+            check_without_related("mount.options", &["noatime", "nobarrier"], &facts, &xfs)
+                .is_err()
+        );
+        assert!(
+            check_without_related("mount.options", &[], &facts, &xfs).is_ok(),
             "taking away is no matter for the kernel"
         );
     }
@@ -814,17 +831,17 @@ mod lines_and_advice {
         let facts = FactSet::default();
         let mounted = Subject::mount("/data");
         assert!(
-            guard("mount.options", &["noatime"], &facts, &mounted).is_err(),
+            check_without_related("mount.options", &["noatime"], &facts, &mounted).is_err(),
             "no kernel"
         );
         let facts = with_kernel("6.1", "debian");
         assert!(
-            guard("mount.options", &["nobarrier"], &facts, &mounted).is_err(),
+            check_without_related("mount.options", &["nobarrier"], &facts, &mounted).is_err(),
             "no file system"
         );
         let blank = Subject::target("/dev/sdb");
         assert!(
-            guard("mount.options", &["noatime"], &facts, &blank).is_ok(),
+            check_without_related("mount.options", &["noatime"], &facts, &blank).is_ok(),
             "every file system takes it"
         );
         let errors = ["noatime", "errors=remount-ro"];
@@ -846,29 +863,29 @@ mod lines_and_advice {
     fn file_systems_must_exist_and_what_their_tool_makes_must_mount() {
         let blank = Subject::target("/dev/sdb");
         let el9 = with_kernel("5.14.0-362.el9", "el9");
-        assert!(guard("filesystem", &["ext4"], &el9, &blank).is_ok());
-        assert!(guard("filesystem", &["btrfs"], &el9, &blank).is_err());
+        assert!(check_without_related("filesystem", &["ext4"], &el9, &blank).is_ok());
+        assert!(check_without_related("filesystem", &["btrfs"], &el9, &blank).is_err());
         let mut old = with_kernel("5.10.1", "mainline");
-        assert!(guard("filesystem", &["xfs"], &old, &blank).is_ok());
+        assert!(check_without_related("filesystem", &["xfs"], &old, &blank).is_ok());
         old.insert_known(
             &Subject::host(),
             &host::XFSPROGS,
             v("6.5.0"),
-            Source::call("mkfs.xfs -V"),
+            Source::system_call("mkfs.xfs -V"),
         );
         assert!(
-            guard("filesystem", &["xfs"], &old, &blank).is_err(),
+            check_without_related("filesystem", &["xfs"], &old, &blank).is_err(),
             "nrext64"
         );
         let mut custom = with_kernel("6.12", "mainline");
-        assert!(guard("filesystem", &["btrfs"], &custom, &blank).is_err());
+        assert!(check_without_related("filesystem", &["btrfs"], &custom, &blank).is_err());
         custom.insert_known(
             &Subject::host(),
             &kernel::FILESYSTEMS,
-            list("ext4,btrfs"),
+            string_list("ext4,btrfs"),
             Source::file("filesystems"),
         );
-        assert!(guard("filesystem", &["btrfs"], &custom, &blank).is_ok());
+        assert!(check_without_related("filesystem", &["btrfs"], &custom, &blank).is_ok());
     }
 
     #[test]
@@ -879,9 +896,9 @@ mod lines_and_advice {
             &Subject::host(),
             &host::XFSPROGS,
             v("6.5.0"),
-            Source::call("mkfs.xfs -V"),
+            Source::system_call("mkfs.xfs -V"),
         );
-        derive(&mut facts);
+        derive_compat_facts(&mut facts);
         let words = facts.value(&Subject::host(), &host::XFS_LEAVE_OUT).unwrap();
         assert_eq!(words, ["nrext64=0"]);
         assert!(
@@ -906,7 +923,7 @@ mod lines_and_advice {
         );
         assert!(with(&words, "mkfs.features", "bigtime=1"));
         assert!(
-            guard("mkfs.features", &["bigtime=1"], &facts, &blank).is_err(),
+            check_without_related("mkfs.features", &["bigtime=1"], &facts, &blank).is_err(),
             "of which file system?"
         );
     }
@@ -917,50 +934,57 @@ mod lines_and_advice {
         let cluster = Subject::cluster("/pg");
         let none = Subject::target("/new");
         assert!(
-            guard("pg.wal_sync_method", &["fdatasync"], &facts, &none).is_ok(),
+            check_without_related("pg.wal_sync_method", &["fdatasync"], &facts, &none).is_ok(),
             "valid in every release"
         );
-        assert!(guard("pg.wal_sync_method", &["fsync_writethrough"], &facts, &none).is_err());
-        assert!(guard("pg.wal_init_zero", &["on"], &facts, &none).is_err());
+        assert!(
+            check_without_related("pg.wal_sync_method", &["fsync_writethrough"], &facts, &none)
+                .is_err()
+        );
+        assert!(check_without_related("pg.wal_init_zero", &["on"], &facts, &none).is_err());
         facts.insert_known(
             &cluster,
             &postgres::VERSION,
             v("11.22"),
             Source::file("PG_VERSION"),
         );
-        assert!(guard("pg.wal_init_zero", &["on"], &facts, &cluster).is_err());
+        assert!(check_without_related("pg.wal_init_zero", &["on"], &facts, &cluster).is_err());
         facts.insert_known(
             &cluster,
             &postgres::VERSION,
             v("17.2"),
             Source::file("PG_VERSION"),
         );
-        assert!(guard("pg.wal_init_zero", &["on"], &facts, &cluster).is_ok());
-        assert!(guard("block.write_cache", &["write back"], &facts, &cluster).is_ok());
+        assert!(check_without_related("pg.wal_init_zero", &["on"], &facts, &cluster).is_ok());
+        assert!(
+            check_without_related("block.write_cache", &["write back"], &facts, &cluster).is_ok()
+        );
     }
 
     #[test]
     fn features_need_kernel_and_tools() {
         let mut facts = with_kernel("6.12", "mainline");
-        let mounted = on_mount(&mut facts, "ext4");
+        let mounted = facts_of_mount(&mut facts, "ext4");
         assert!(
-            guard("ext4.fast_commit", &["on"], &facts, &mounted).is_err(),
+            check_without_related("ext4.fast_commit", &["on"], &facts, &mounted).is_err(),
             "no tools known"
         );
         facts.insert_known(
             &Subject::host(),
             &host::E2FSPROGS,
             v("1.47.0"),
-            Source::call("mke2fs -V"),
+            Source::system_call("mke2fs -V"),
         );
-        assert!(guard("ext4.fast_commit", &["on"], &facts, &mounted).is_ok());
-        assert!(guard("ext4.fast_commit", &["off"], &facts, &mounted).is_ok());
+        assert!(check_without_related("ext4.fast_commit", &["on"], &facts, &mounted).is_ok());
+        assert!(check_without_related("ext4.fast_commit", &["off"], &facts, &mounted).is_ok());
         assert!(
-            guard("ext4.fast_commit", &["sometimes"], &facts, &mounted).is_err(),
+            check_without_related("ext4.fast_commit", &["sometimes"], &facts, &mounted).is_err(),
             "no such value"
         );
-        assert!(guard("block.scheduler", &["mq-deadline"], &facts, &mounted).is_ok());
-        assert!(guard("block.scheduler", &["cfq"], &facts, &mounted).is_err());
+        assert!(
+            check_without_related("block.scheduler", &["mq-deadline"], &facts, &mounted).is_ok()
+        );
+        assert!(check_without_related("block.scheduler", &["cfq"], &facts, &mounted).is_err());
     }
 }
 
@@ -976,7 +1000,7 @@ fn a_misspelt_option_is_told_which_was_meant() {
         ("ext4", "noload1", None),
         ("xfs", "frobnicate", None),
     ] {
-        let ruling = super::mount_option(fs, option, &kernel, "mainline");
+        let ruling = super::mount_option_support(fs, option, &kernel, "mainline");
         assert_eq!(ruling.effect, Effect::Unknown, "{fs} {option}");
         let told = ruling
             .because

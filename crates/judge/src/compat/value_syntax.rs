@@ -1,69 +1,64 @@
-//! The syntax of option values, as kernels read numbers and sizes.
-//!
-//! Numbers are read as in C: `010` is eight and `0x10` sixteen. A value that only some kernels
-//! accept is neither right nor wrong here.
+//! Syntax of option values, as the kernel parses numbers and sizes: `010` is 8 and `0x10` is 16, as
+//! in C.
 
-/// The syntax of an option's value.
 #[derive(Clone, Debug, PartialEq, Eq, Default)]
 pub enum OptionSyntax {
     /// Any value, even an empty one.
     #[default]
     Any,
-    /// Anything but the empty value.
+    /// Any value except an empty one.
     Text,
-    Number(Number),
+    Number(NumberSyntax),
     /// A size with an optional suffix k, m or g.
-    Size(Size),
+    Size(SizeSyntax),
     Words(Vec<String>),
 }
 
-/// A whole number in a range.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Number {
+pub struct NumberSyntax {
     pub low: u64,
     pub high: u64,
     /// The largest value that at least some kernels accept.
     pub highest_accepted: u64,
-    /// Further accepted values.
+    /// Values outside the range that are accepted too, such as 0.
     pub also: Vec<u64>,
     pub power_of_two: bool,
 }
 
-/// In bytes.
+/// Accepted range of a size, in bytes.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Size {
+pub struct SizeSyntax {
     pub low: u64,
     pub high: u64,
-    /// Further accepted values.
+    /// Values outside the range that are accepted too.
     pub also: Vec<u64>,
-    pub counts: CountedPart,
+    pub counts: UsedSizePart,
 }
 
 /// The part of a value that a file system uses.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, serde::Deserialize)]
 #[serde(rename_all = "kebab-case")]
-pub enum CountedPart {
+pub enum UsedSizePart {
     #[default]
     All,
     /// The whole value, which must be a power of two.
     PowerOfTwo,
-    /// The lowest bit set.
+    /// The lowest bit set: 4 KiB of `100k`.
     LowestBit,
 }
 
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum ValueError {
-    /// Refused; the accepted syntax in words.
+    /// No kernel accepts the value. Holds the accepted syntax, for a message.
     Refused(String),
-    /// Kernels differ; the syntax that all accept, in words.
+    /// Only some kernels accept the value. Holds the syntax that all accept, for a message.
     KernelDependent(String),
 }
 
-/// The largest signed 32-bit number.
 const INT_MAX: u64 = 0x7fff_ffff;
 
 impl OptionSyntax {
-    /// `None` if the value is right.
+    /// `None` if every kernel accepts the value.
     pub fn error_in(&self, value: &str) -> Option<ValueError> {
         match self {
             Self::Any => None,
@@ -78,10 +73,10 @@ impl OptionSyntax {
     }
 }
 
-impl Number {
+impl NumberSyntax {
     fn error_in(&self, value: &str) -> Option<ValueError> {
         let what = self.describe();
-        // Old kernels accept no sign.
+        // Old kernels refuse a number with a plus sign.
         let (signed, digits) = value
             .strip_prefix('+')
             .map_or((false, value), |rest| (true, rest));
@@ -123,23 +118,23 @@ impl Number {
     }
 }
 
-impl Size {
+impl SizeSyntax {
     fn error_in(&self, value: &str) -> Option<ValueError> {
         let refused = || Some(ValueError::Refused(self.describe()));
-        let Some(bytes) = parse_size(value) else {
+        let Some(bytes) = parse_xfs_size(value) else {
             return refused();
         };
         if self.also.contains(&bytes) {
             return None;
         }
-        // A value that does not fit wraps around in some kernels.
+        // A size above `INT_MAX` wraps around in some kernels.
         if bytes > INT_MAX {
             return Some(ValueError::KernelDependent(self.describe()));
         }
         let counted = match self.counts {
-            CountedPart::PowerOfTwo if !bytes.is_power_of_two() => return refused(),
-            CountedPart::All | CountedPart::PowerOfTwo => bytes,
-            CountedPart::LowestBit => bytes & bytes.wrapping_neg(),
+            UsedSizePart::PowerOfTwo if !bytes.is_power_of_two() => return refused(),
+            UsedSizePart::All | UsedSizePart::PowerOfTwo => bytes,
+            UsedSizePart::LowestBit => bytes & bytes.wrapping_neg(),
         };
         if (self.low..=self.high).contains(&counted) {
             None
@@ -150,8 +145,8 @@ impl Size {
 
     fn describe(&self) -> String {
         let what = match self.counts {
-            CountedPart::All => "a size",
-            CountedPart::PowerOfTwo | CountedPart::LowestBit => "a power of two",
+            UsedSizePart::All => "a size",
+            UsedSizePart::PowerOfTwo | UsedSizePart::LowestBit => "a power of two",
         };
         format!(
             "{what} from {} to {}, such as 64k",
@@ -161,7 +156,7 @@ impl Size {
     }
 }
 
-/// In the largest unit that divides it: `64k`.
+/// Uses the largest unit that divides the size: `64k`.
 fn short_size(bytes: u64) -> String {
     let units = [(1 << 30, "g"), (1 << 20, "m"), (1 << 10, "k")];
     let unit = units
@@ -177,7 +172,7 @@ fn is_digits(text: &str) -> bool {
     !text.is_empty() && text.bytes().all(|b| b.is_ascii_digit())
 }
 
-/// A number as `kstrtouint` and `simple_strtoul` of the kernel read it with base 0.
+/// Parses like `kstrtouint` and `simple_strtoul` of the kernel with base 0.
 fn parse_c_number(text: &str) -> Option<u64> {
     let hex = text.strip_prefix("0x").or_else(|| text.strip_prefix("0X"));
     match (hex, text.strip_prefix('0')) {
@@ -190,8 +185,8 @@ fn parse_c_number(text: &str) -> Option<u64> {
     }
 }
 
-/// A size as XFS reads it (`suffix_kstrtoint` in fs/xfs/xfs_super.c).
-fn parse_size(text: &str) -> Option<u64> {
+/// Parses a size like XFS (`suffix_kstrtoint` in fs/xfs/xfs_super.c).
+fn parse_xfs_size(text: &str) -> Option<u64> {
     let suffixes = [('k', 10), ('m', 20), ('g', 30)];
     let found = suffixes.into_iter().find_map(|(letter, shift)| {
         let rest = text
@@ -209,9 +204,9 @@ mod tests {
     use super::*;
 
     #[test]
-    fn numbers_are_read_as_c_writes_them() {
+    fn numbers_are_parsed_like_in_c() {
         let form = |low, high, also: &[u64], power_of_two| {
-            OptionSyntax::Number(Number {
+            OptionSyntax::Number(NumberSyntax {
                 low,
                 high,
                 highest_accepted: 0xffff_ffff,
@@ -260,7 +255,7 @@ mod tests {
     #[test]
     fn sizes_are_read_as_xfs_does() {
         let form = |counts, also: &[u64]| {
-            OptionSyntax::Size(Size {
+            OptionSyntax::Size(SizeSyntax {
                 low: 4096,
                 high: 1 << 30,
                 also: also.to_vec(),
@@ -269,12 +264,12 @@ mod tests {
         };
         for (counts, taken, refused) in [
             (
-                CountedPart::LowestBit,
+                UsedSizePart::LowestBit,
                 ["4k", "100k", "1G", "4096"],
                 ["6k", "2k", "0", "1t"],
             ),
             (
-                CountedPart::PowerOfTwo,
+                UsedSizePart::PowerOfTwo,
                 ["4k", "16K", "1g", "8192"],
                 ["6k", "100k", "0x1000", "m"],
             ),
@@ -292,9 +287,9 @@ mod tests {
                 );
             }
         }
-        assert_eq!(form(CountedPart::PowerOfTwo, &[0]).error_in("0k"), None);
+        assert_eq!(form(UsedSizePart::PowerOfTwo, &[0]).error_in("0k"), None);
         assert!(matches!(
-            form(CountedPart::LowestBit, &[]).error_in("3g"),
+            form(UsedSizePart::LowestBit, &[]).error_in("3g"),
             Some(ValueError::KernelDependent(_))
         ));
     }

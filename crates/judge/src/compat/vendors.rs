@@ -1,13 +1,14 @@
-//! Common options on vendors' kernels, compared with the table, one column per kernel. Test only.
+//! Test of common options on vendors' kernels against the tables.
 //!
-//! `?` marks combinations neither read in that vendor's source nor mounted there; neither may
-//! become accepted by itself.
+//! `?` marks a combination that was neither read in the vendor's source nor mounted on that kernel;
+//! the tables must not accept such a combination.
 
 use super::Effect;
-use super::mount::mount_options;
+use super::kernel_support::mount_options_support;
 use crate::version::Version;
 
-/// Vendor, kernel, and whether it backports, as the collector reports it; in column order.
+/// Vendor, kernel release, and whether the collector marks the kernel as backporting; in column
+/// order.
 const KERNELS: [(&str, &str, bool); 28] = [
     ("el7", "3.10.0-1160.119.1.el7.x86_64", true),
     ("el8", "4.18.0-553.el8_10.x86_64", true),
@@ -39,10 +40,11 @@ const KERNELS: [(&str, &str, bool); 28] = [
     ("alibaba", "5.10.134-16.1.al8.x86_64", true),
 ];
 
-/// `o` ok, `d` default anyway, `n` no effect, `w` deprecated, `R` refused, `?` unknown; sources in
-/// comments. Columns: el sles ubuntu debian amazon uek alibaba.
+/// `o` ok, `d` default anyway, `n` no effect, `w` deprecated, `R` refused, `?` unknown. Column
+/// groups: el, sles, ubuntu, debian, amazon, uek, alibaba. Each comment is the source of the rows
+/// below.
 const EXPECTED_EFFECTS: [(&str, &str, &str); 33] = [
-    // Documentation/admin-guide/ext4.rst of each series: neither changed since 3.10.
+    // Documentation/admin-guide/ext4.rst of each series: unchanged since 3.10.
     ("ext4", "noatime",                "oooo ooooo ooooo oooo ooooo ooo oo"),
     ("ext4", "nobarrier",              "oooo ooooo ooooo oooo ooooo ooo oo"),
     ("ext4", "barrier=1",              "dddd ddddd ddddd dddd ddddd ddd dd"),
@@ -55,16 +57,16 @@ const EXPECTED_EFFECTS: [(&str, &str, &str); 33] = [
     // Commits 2d544ec923db and 1ff20307393e, both of 6.1.
     ("ext4", "noacl",                  "???R ???RR wwwRR wwRR wwwRR ??R ??"),
     ("ext4", "i_version",              "???n ???nn ooonn oonn ooonn ??n ??"),
-    // Default since 5.6: an older kernel that has it honours it either way.
+    // Default since 5.6; older kernels that have the option honour it too.
     ("ext4", "dioread_nolock",         "oodd ooddd ooddd oddd odddd odd od"),
     ("ext4", "fast_commit",            "RRRR RRRRR RRRRR RRRR RRRRR RRR RR"),
-    // Accepted by all, with a warning since 5.10 (c23c393eaab5); nobody ships 6.18-rc1 or rc2. el8:
-    // fs/xfs/xfs_super.c of ctrliq/kernel-src-tree; alibaba: alibaba/cloud-kernel.
+    // Accepted by all, with a warning since 5.10 (c23c393eaab5); no vendor ships 6.18-rc1 or rc2.
+    // el8: fs/xfs/xfs_super.c of ctrliq/kernel-src-tree; alibaba: alibaba/cloud-kernel.
     ("xfs", "attr2",                   "ddww ddwww ddwww dwww dwwww dww dw"),
     ("xfs", "noikeep",                 "ddww ddwww ddwww dwww dwwww dww dw"),
     ("xfs", "ikeep",                   "ooww oowww oowww owww owwww oww ow"),
-    // See the row: sources of Red Hat's kernels, SUSE KB 000020240; alibaba/cloud-kernel has no
-    // such word.
+    // Sources of Red Hat's kernels, SUSE KB 000020240; alibaba/cloud-kernel does not have the
+    // option.
     ("xfs", "nobarrier",               "nRRR nRRRR nRRRR RRRR nRRRR RRR RR"),
     ("xfs", "inode64",                 "dddd ddddd ddddd dddd ddddd ddd dd"),
     ("xfs", "logbufs=8",               "dddd ddddd ddddd dddd ddddd ddd dd"),
@@ -72,11 +74,11 @@ const EXPECTED_EFFECTS: [(&str, &str, &str); 33] = [
     ("xfs", "allocsize=64m",           "oooo ooooo ooooo oooo ooooo ooo oo"),
     ("xfs", "discard",                 "oooo ooooo ooooo oooo ooooo ooo oo"),
     ("xfs", "largeio",                 "oooo ooooo ooooo oooo ooooo ooo oo"),
-    // CONFIG_XFS_QUOTA of each vendor; Amazon's is not known.
+    // CONFIG_XFS_QUOTA of each vendor; Amazon's setting is unknown.
     ("xfs", "prjquota",                "oooo ooooo ooooo oooo ????? ooo oo"),
     ("xfs", "uquota",                  "oooo ooooo ooooo oooo ????? ooo oo"),
     ("xfs", "norecovery",              "RRRR RRRRR RRRRR RRRR RRRRR RRR RR"),
-    // Since 6.16; vendors may have backported it.
+    // Added in 6.16; vendors may have backported the option.
     ("xfs", "max_atomic_write=16k",    "???? ????? RRRRR RRRR RRRRR ??? ??"),
     // btrfs(5); btrfs: Kernel by version.
     ("btrfs", "nobarrier",             "oooo ooooo ooooo oooo ooooo ooo oo"),
@@ -89,10 +91,10 @@ const EXPECTED_EFFECTS: [(&str, &str, &str); 33] = [
 
 fn effect_on(fs: &str, option: &str, (vendor, kernel, backports): (&str, &str, bool)) -> Effect {
     let kernel = Version::parse(kernel).unwrap().with_backports(backports);
-    mount_options(fs, &[option.to_owned()], &[], &kernel, vendor).remove(0).effect
+    mount_options_support(fs, &[option.to_owned()], &[], &kernel, vendor).remove(0).effect
 }
 
-fn letter(effect: Effect) -> char {
+fn effect_letter(effect: Effect) -> char {
     match effect {
         Effect::Ok => 'o',
         Effect::DefaultAnyway => 'd',
@@ -104,13 +106,13 @@ fn letter(effect: Effect) -> char {
 }
 
 #[test]
-fn what_vendors_ship_takes_what_it_is_known_to_take() {
+fn tables_match_vendor_kernels() {
     let mut wrong = Vec::new();
     for (fs, option, letters) in EXPECTED_EFFECTS {
         let letters: Vec<char> = letters.chars().filter(|c| *c != ' ').collect();
         assert_eq!(letters.len(), KERNELS.len(), "{fs} {option}");
         for (kernel, truth) in KERNELS.into_iter().zip(letters) {
-            let says = letter(effect_on(fs, option, kernel));
+            let says = effect_letter(effect_on(fs, option, kernel));
             if says != truth {
                 wrong.push(format!("{fs} {option} on {} {}: {says}, but is {truth}", kernel.0, kernel.1));
             }

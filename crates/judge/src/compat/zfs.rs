@@ -1,19 +1,19 @@
-//! The kernels that a release of OpenZFS builds for, from `rules/tables/zfs.toml`.
+//! Kernels that each OpenZFS release supports (`rules/tables/zfs.toml`).
 //!
-//! Without a module for its kernel the next boot has no pool. Modules that distributions ship with
-//! their kernels are patched, so their number proves nothing.
+//! If OpenZFS has no module for the next kernel, the next boot has no pool. Modules shipped with a
+//! distribution's kernel are patched, so their version number does not decide.
 
 use std::collections::BTreeMap;
 use std::sync::LazyLock;
 
 use serde::Deserialize;
 
-use crate::toml_table::parse;
+use crate::toml_table::parse_without_verification_stamps;
 use crate::version::Version;
 
 pub(super) const TEXT: &str = include_str!("../../rules/tables/zfs.toml");
 
-/// Version marks of distributions that build the module with their own kernels.
+/// Parts of a module's version that mark a build by the distribution.
 const DISTRIBUTION_BUILDS: [&str; 2] = ["ubuntu", "pve"];
 
 #[derive(Default, Deserialize)]
@@ -25,15 +25,16 @@ struct ZfsTable {
 #[derive(Deserialize)]
 #[serde(deny_unknown_fields)]
 struct ReleaseSeries {
-    /// Releases with the newest kernel that each supports.
+    /// OpenZFS release, and the newest kernel that the release supports.
     releases: BTreeMap<Version, Version>,
     #[expect(dead_code, reason = "for those who read the table")]
     source: String,
 }
 
-/// If the table does not load, which a test excludes, nothing is known.
-fn zfs_releases() -> impl Iterator<Item = (&'static Version, &'static Version)> {
-    static TABLE: LazyLock<ZfsTable> = LazyLock::new(|| parse(TEXT).unwrap_or_default());
+/// Empty if the compiled-in table does not parse; a test checks that the table parses.
+fn zfs_releases_with_kernels() -> impl Iterator<Item = (&'static Version, &'static Version)> {
+    static TABLE: LazyLock<ZfsTable> =
+        LazyLock::new(|| parse_without_verification_stamps(TEXT).unwrap_or_default());
     TABLE.openzfs.iter().flat_map(|series| &series.releases)
 }
 
@@ -41,16 +42,16 @@ fn release_numbers(version: &Version) -> [u64; 3] {
     [version.number(0), version.number(1), version.number(2)]
 }
 
-/// Major and minor number, which the maximum refers to.
+/// Major and minor number: OpenZFS states its newest supported kernel to this precision.
 fn kernel_series(kernel: &Version) -> [u64; 2] {
     [kernel.number(0), kernel.number(1)]
 }
 
-/// Whether this module supports the kernel; the error says why that is unknown.
-pub fn zfs_supports(module: &Version, kernel: &Version) -> Result<bool, String> {
+/// The error gives the reason why support is unknown.
+pub fn openzfs_supports_kernel(module: &Version, kernel: &Version) -> Result<bool, String> {
     if let Some(own) = DISTRIBUTION_BUILDS
         .iter()
-        .find(|own| module.tail().contains(**own))
+        .find(|own| module.vendor_tail().contains(**own))
     {
         return Err(format!(
             "{own} builds OpenZFS with its own kernels and patches"
@@ -59,18 +60,22 @@ pub fn zfs_supports(module: &Version, kernel: &Version) -> Result<bool, String> 
     let same_series = |release: &Version| {
         release.number(0) == module.number(0) && release.number(1) == module.number(1)
     };
-    let until = zfs_releases().filter(|(release, _)| {
+    let until = zfs_releases_with_kernels().filter(|(release, _)| {
         same_series(release) && release_numbers(release) <= release_numbers(module)
     });
     let Some((release, newest)) = until.max_by_key(|(release, _)| release_numbers(release)) else {
-        return Err(format!("the table does not know OpenZFS {}", module.base()));
+        return Err(format!(
+            "OpenZFS {} is not in walwise's tables",
+            module.numeric_part()
+        ));
     };
     if kernel_series(kernel) <= kernel_series(newest) {
-        // A backporting vendor changes the module's interface under the same number.
-        return if kernel.backports() {
+        // A vendor that backports can change the interfaces that a module needs, without a new
+        // kernel version.
+        return if kernel.has_backports() {
             Err(format!(
-                "a backporting vendor's kernel {} contains more than its number says",
-                kernel.base()
+                "kernel {} has backported changes, so its version does not decide",
+                kernel.numeric_part()
             ))
         } else {
             Ok(true)
@@ -80,8 +85,8 @@ pub fn zfs_supports(module: &Version, kernel: &Version) -> Result<bool, String> 
         Ok(false)
     } else {
         Err(format!(
-            "the table does not know OpenZFS {}, which is later than {release}",
-            module.base()
+            "OpenZFS {} is later than {release}, the last release of that series in walwise's tables",
+            module.numeric_part()
         ))
     }
 }
@@ -91,7 +96,7 @@ mod tests {
     use super::*;
 
     fn supports(module: &str, kernel: &str) -> Option<bool> {
-        zfs_supports(
+        openzfs_supports_kernel(
             &Version::parse(module).unwrap(),
             &Version::parse(kernel).unwrap(),
         )
@@ -100,8 +105,8 @@ mod tests {
 
     #[test]
     fn the_table_loads_and_later_releases_know_no_less() {
-        assert!(parse::<ZfsTable>(TEXT).is_ok());
-        let mut rows: Vec<(&Version, &Version)> = zfs_releases().collect();
+        assert!(parse_without_verification_stamps::<ZfsTable>(TEXT).is_ok());
+        let mut rows: Vec<(&Version, &Version)> = zfs_releases_with_kernels().collect();
         rows.sort_by_key(|(release, _)| release_numbers(release));
         assert!(rows.len() > 10);
         for pair in rows.windows(2) {
@@ -113,7 +118,7 @@ mod tests {
                 "{after} stands twice"
             );
             let same = kernel_series(before) == kernel_series(after);
-            // A release with the same maximum knows nothing later either.
+            // A later OpenZFS release of one series never supports fewer kernels.
             assert!(
                 !same || kernel_series(older) <= kernel_series(newer),
                 "{after} knows less than {before}"
@@ -130,7 +135,8 @@ mod tests {
             ("2.2.7-1", "6.12.43", Some(true)),
             ("2.2.7", "6.13", Some(false)),
             ("2.3.2-2", "6.12", Some(true)),
-            // Between two rows: at least as much as the earlier one; how much more is unknown.
+            // A module between two rows supports at least the kernels of the earlier row, and
+            // perhaps more.
             ("2.1.10", "6.3", Some(false)),
             ("2.2.2-1", "6.7", Some(false)),
             ("2.3.9-1", "7.2.1", Some(true)),
@@ -147,9 +153,12 @@ mod tests {
         let el = |kernel: &str| Version::parse(kernel).unwrap().with_backports(true);
         let module = Version::parse("2.1.4").unwrap();
         assert!(
-            zfs_supports(&module, &el("5.14.0-503.el9")).is_err(),
+            openzfs_supports_kernel(&module, &el("5.14.0-503.el9")).is_err(),
             "its number is older than it is"
         );
-        assert_eq!(zfs_supports(&module, &el("6.12.0-55.el10")), Ok(false));
+        assert_eq!(
+            openzfs_supports_kernel(&module, &el("6.12.0-55.el10")),
+            Ok(false)
+        );
     }
 }

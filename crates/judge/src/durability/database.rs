@@ -1,26 +1,24 @@
 //! The database layer: whether the server flushes before it reports a commit.
 //!
 //! Without a server there is no evidence, and the verdict holds for any database that flushes. A
-//! preloaded library can turn fsync into a no-op without any setting.
+//! preloaded library such as libeatmydata can turn fsync into a no-op without any setting.
 
 mod evidence_log {
-    //! Collects the evidence about one server, and the sessions that deviate from its default.
 
     use crate::durability::fact_reader::FactReader;
-    use crate::durability::{Evidence, Impact, Layer, Remedy};
-    use crate::facts::{Database, Key, Reading, Source, Subject};
+    use crate::durability::{Evidence, Layer, Remedy, VerdictImpact};
+    use crate::facts::{DatabaseProfile, Key, Reading, Source, Subject};
 
     /// Sessions whose commits are treated differently from the server's default.
     #[derive(Clone, Debug)]
-    pub struct SessionExceptions {
-        /// One each, as shown in a heading: `database app: synchronous_commit = off`.
+    pub struct DeviatingSessions {
+        /// One line for each session group: `database app: synchronous_commit = off`.
         pub texts: Vec<String>,
-        /// Those that may lose commits although the default keeps them: `database app`.
+        /// Session groups that may lose commits although the default keeps them: `database app`.
         pub losing: Reading<Vec<String>>,
     }
 
-    impl SessionExceptions {
-        /// No exceptions, as for a target without a server.
+    impl DeviatingSessions {
         pub fn empty() -> Self {
             let source = Source::Derived {
                 of: Vec::new(),
@@ -32,7 +30,7 @@ mod evidence_log {
             }
         }
 
-        /// Adds those of another server; one unknown list makes the result unknown.
+        /// If one of the lists is unknown, so is the result.
         pub fn merge(&mut self, other: Self) {
             self.texts.extend(other.texts);
             self.losing = match (self.losing.clone(), other.losing) {
@@ -48,19 +46,19 @@ mod evidence_log {
 
     pub struct EvidenceLog {
         pub evidence: Vec<Evidence>,
-        pub exceptions: SessionExceptions,
-        /// What happens to commits if this host is lost, in a sentence; empty if nothing is
-        /// promised.
+        pub exceptions: DeviatingSessions,
+        /// What happens to commits if this host is lost, as a sentence; empty if no standby is
+        /// configured or the answer is unknown.
         pub host_loss: String,
     }
 
     impl EvidenceLog {
-        pub fn push<T>(
+        pub fn push_evidence<T>(
             &mut self,
             ask: &FactReader,
             cluster: &Subject,
             key: &Key<T>,
-            bears: Impact,
+            bears: VerdictImpact,
             says: String,
         ) {
             let source = ask.source_text(cluster, key);
@@ -69,18 +67,17 @@ mod evidence_log {
         }
     }
 
-    /// Whether a preloaded library turns flushes into no-ops.
     pub fn preload_disables_flush(
         ask: &mut FactReader,
         cluster: &Subject,
         name: &str,
         sayer: &mut EvidenceLog,
     ) -> bool {
-        let Database {
+        let DatabaseProfile {
             fsync_disabled_by: preload,
             running,
             ..
-        } = ask.facts.database(cluster);
+        } = ask.facts.database_profile(cluster);
         let running = ask.get(cluster, running);
         match ask.get(cluster, preload).as_deref() {
             Some("" | "none") => false,
@@ -90,7 +87,7 @@ mod evidence_log {
                     library: library.to_owned(),
                     server: cluster.clone(),
                 };
-                sayer.push(ask, cluster, preload, Impact::AtRisk(mend), says);
+                sayer.push_evidence(ask, cluster, preload, VerdictImpact::AtRisk(mend), says);
                 true
             }
             None if running == Some(false) => false,
@@ -99,7 +96,7 @@ mod evidence_log {
                 let says = format!(
                     "it is unknown whether a preloaded library disables the flushes of {name}"
                 );
-                sayer.push(ask, cluster, preload, Impact::Unproven, says);
+                sayer.push_evidence(ask, cluster, preload, VerdictImpact::Unproven, says);
                 false
             }
         }
@@ -108,32 +105,37 @@ mod evidence_log {
 mod sessions;
 mod torn_pages {
     //! Torn pages: a server that overwrites pages without keeping a copy cannot repair a
-    //! half-written one. No copy is needed on ZFS with large enough records. A battery, an atomic
-    //! write size or data=journal is not enough; a provider's documented chain proves nothing.
+    //! half-written one.
+    //!
+    //! Only ZFS with large enough records needs no copy. A battery, an atomic write size or
+    //! data=journal is not enough; a provider's documented chain of atomic writes is not proof.
 
     use super::evidence_log::EvidenceLog;
-    use crate::durability::Impact::{AtRisk, Durable, Unproven};
     use crate::durability::Remedy;
+    use crate::durability::VerdictImpact::{AtRisk, Durable, Unproven};
     use crate::durability::fact_reader::FactReader;
-    use crate::durability::page::{self, PageOutcome};
-    use crate::facts::catalog::target::{self, Role};
+    use crate::durability::page_atomicity::{self, PageOutcome};
+    use crate::facts::catalog::target::{self, DirectoryRole};
     use crate::facts::{FactValue, Key, Subject};
     use crate::ternary::Ternary;
 
-    /// A server setting that keeps copies of pages.
+    /// A server setting that makes the server keep copies of pages.
     pub struct PageProtection<'k, T> {
         pub key: &'k Key<T>,
-        /// `None` if unknown.
         pub enabled: Option<bool>,
-        /// In words: `full_page_writes is off`.
+        /// Setting and value: `full_page_writes is off`.
         pub setting_text: String,
         pub remedy: Remedy,
     }
 
-    /// Whether pages lie on a target that a power failure can tear permanently; true if the
-    /// contents are unknown.
-    pub fn may_tear(ask: &mut FactReader, of: &Subject) -> bool {
-        let holds = |role: &Role| matches!(role, Role::Data | Role::Tablespace | Role::Undo);
+    /// Whether files with pages are on the target; true if the target's contents are unknown.
+    pub fn holds_tearable_pages(ask: &mut FactReader, of: &Subject) -> bool {
+        let holds = |role: &DirectoryRole| {
+            matches!(
+                role,
+                DirectoryRole::Data | DirectoryRole::Tablespace | DirectoryRole::Undo
+            )
+        };
         ask.get(of, &target::ROLES)
             .is_none_or(|roles| roles.iter().any(holds))
     }
@@ -145,7 +147,7 @@ mod torn_pages {
         copies: &PageProtection<'_, T>,
         sayer: &mut EvidenceLog,
     ) {
-        if copies.enabled == Some(true) || !may_tear(ask, of) {
+        if copies.enabled == Some(true) || !holds_tearable_pages(ask, of) {
             return;
         }
         let PageProtection {
@@ -160,10 +162,10 @@ mod torn_pages {
                 "it is unknown whether a torn page can be repaired ({})",
                 key.name()
             );
-            return sayer.push(ask, cluster, key, Unproven, says);
+            return sayer.push_evidence(ask, cluster, key, Unproven, says);
         }
         let lost = format!("a page torn by a power failure cannot be repaired ({reads})");
-        let (bears, says) = match page::page_outcome(ask, of, cluster) {
+        let (bears, says) = match page_atomicity::page_outcome(ask, of, cluster) {
             PageOutcome::NeverOverwritten => (
                 Durable,
                 format!("ZFS writes pages atomically here, so none can be torn ({reads})"),
@@ -172,35 +174,33 @@ mod torn_pages {
             PageOutcome::Chain(chain) => match chain.holds() {
                 Ternary::True => (
                     Unproven,
-                    format!(
-                        "only Amazon's documentation says that no page can be torn here ({reads})"
-                    ),
+                    format!("only Amazon's documentation rules out torn pages here ({reads})"),
                 ),
                 Ternary::Unknown | Ternary::False => (
                     AtRisk(mend.clone()),
-                    format!("{lost}, and commits in it are lost"),
+                    format!("{lost}, and the committed data on it is lost"),
                 ),
             },
         };
-        sayer.push(ask, cluster, key, bears, says);
+        sayer.push_evidence(ask, cluster, key, bears, says);
     }
 }
 mod mysql;
 mod postgres {
-    //! PostgreSQL: fsync, synchronous_commit and full_page_writes (manual, *Reliability and the
+    //! Evidence from fsync, synchronous_commit and full_page_writes (manual, *Reliability and the
     //! Write-Ahead Log*).
 
     use super::evidence_log::{EvidenceLog, preload_disables_flush};
     use super::sessions;
     use super::torn_pages::{self, PageProtection};
-    use crate::durability::Impact::{AtRisk, Durable, Unproven};
     use crate::durability::Remedy;
+    use crate::durability::VerdictImpact::{AtRisk, Durable, Unproven};
     use crate::durability::fact_reader::FactReader;
     use crate::facts::catalog::postgres::{self, SynchronousCommit};
     use crate::facts::{Source, Subject};
     use crate::text;
 
-    /// Whether the settings turn flushes off altogether.
+    /// Returns whether the settings disable every flush.
     pub fn judge_settings(
         ask: &mut FactReader,
         of: &Subject,
@@ -211,21 +211,21 @@ mod postgres {
         let (bears, says) = match fsync {
             Some(true) => (Durable, "PostgreSQL flushes its WAL (fsync is on)"),
             Some(false) => (
-                AtRisk(enable_remedy(cluster, "fsync")),
+                AtRisk(remedy_to_enable(cluster, "fsync")),
                 "PostgreSQL flushes nothing (fsync is off), so a crash can also corrupt the cluster",
             ),
             None => (Unproven, "it is unknown whether PostgreSQL flushes (fsync)"),
         };
-        sayer.push(ask, cluster, &postgres::FSYNC, bears, says.to_owned());
+        sayer.push_evidence(ask, cluster, &postgres::FSYNC, bears, says.to_owned());
 
         let commit = ask.require(cluster, &postgres::SYNCHRONOUS_COMMIT);
         let (bears, says) = match commit {
             Some(SynchronousCommit::Off) => (
-                AtRisk(enable_remedy(cluster, "synchronous_commit")),
+                AtRisk(remedy_to_enable(cluster, "synchronous_commit")),
                 format!(
                     "PostgreSQL reports commits before it flushes them (synchronous_commit is off): a crash loses {}, \
                  but corrupts nothing",
-                    unflushed_commits(ask, cluster)
+                    crash_loss_text(ask, cluster)
                 ),
             ),
             Some(
@@ -245,25 +245,26 @@ mod postgres {
                     .to_owned(),
             ),
         };
-        sayer.push(ask, cluster, &postgres::SYNCHRONOUS_COMMIT, bears, says);
+        sayer.push_evidence(ask, cluster, &postgres::SYNCHRONOUS_COMMIT, bears, says);
 
-        sessions::judge_sessions(ask, cluster, commit, sayer);
-        sayer.host_loss = sessions::host_loss(ask, cluster, commit);
+        sessions::judge_session_overrides(ask, cluster, commit, sayer);
+        sayer.host_loss = sessions::host_loss_sentence(ask, cluster, commit);
 
         let copies = PageProtection {
             key: &postgres::FULL_PAGE_WRITES,
             enabled: ask.get(cluster, &postgres::FULL_PAGE_WRITES),
             setting_text: "full_page_writes is off".to_owned(),
-            remedy: enable_remedy(cluster, "full_page_writes"),
+            remedy: remedy_to_enable(cluster, "full_page_writes"),
         };
         torn_pages::judge_page_copies(ask, of, cluster, &copies, sayer);
 
         preload_disables_flush(ask, cluster, "PostgreSQL", sayer) || fsync == Some(false)
     }
 
-    /// What a crash loses if no commit waits for its flush (manual, *Asynchronous Commit*). A
-    /// running server that did not report the delay may differ from the default.
-    fn unflushed_commits(ask: &mut FactReader, cluster: &Subject) -> String {
+    /// Extent of the loss in a crash if commits do not wait for the flush (manual, *Asynchronous
+    /// Commit*). On a running server the default delay is not trusted, because the server did not
+    /// report the setting.
+    fn crash_loss_text(ask: &mut FactReader, cluster: &Subject) -> String {
         let key = &postgres::WAL_WRITER_DELAY;
         let is_default = matches!(
             ask.facts.reading(cluster, key.id()).source(),
@@ -274,14 +275,14 @@ mod postgres {
             Some(delay) => {
                 format!(
                     "the commits of up to the last {} (three times wal_writer_delay)",
-                    text::micros(3.0 * delay)
+                    text::format_micros(3.0 * delay)
                 )
             }
             None => "the commits of up to three times wal_writer_delay".to_owned(),
         }
     }
 
-    fn enable_remedy(cluster: &Subject, setting: &'static str) -> Remedy {
+    fn remedy_to_enable(cluster: &Subject, setting: &'static str) -> Remedy {
         Remedy::SetSetting {
             setting,
             value: "on",
@@ -292,23 +293,25 @@ mod postgres {
 
 use super::Evidence;
 use super::fact_reader::FactReader;
-use crate::facts::Area;
+use crate::facts::ServerArea;
 use crate::facts::catalog::target;
 use crate::facts::{FactSet, Scope, Subject};
 use evidence_log::EvidenceLog;
 
-pub use evidence_log::SessionExceptions;
-pub use torn_pages::may_tear;
+pub use evidence_log::DeviatingSessions;
+pub use torn_pages::holds_tearable_pages;
 
-/// The clusters with files on a target.
-pub fn clusters(facts: &FactSet, of: &Subject) -> Vec<Subject> {
-    let linked = facts.resolve(of, Scope::Cluster);
+pub fn clusters_on_target(facts: &FactSet, of: &Subject) -> Vec<Subject> {
+    let linked = facts.subject_in_scope(of, Scope::Cluster);
     let named = facts.value(of, &target::CLUSTERS).unwrap_or_default();
     let lies_here = |cluster: &&Subject| {
-        facts.resolve(cluster, Scope::Target).as_ref() == Some(of)
+        facts.subject_in_scope(cluster, Scope::Target).as_ref() == Some(of)
             || named.iter().any(|name| name == cluster.name())
     };
-    let others = facts.subjects(Scope::Cluster).filter(lies_here).cloned();
+    let others = facts
+        .subjects_of_scope(Scope::Cluster)
+        .filter(lies_here)
+        .cloned();
     let mut all: Vec<Subject> = linked.into_iter().chain(others).collect();
     all.sort();
     all.dedup();
@@ -316,23 +319,24 @@ pub fn clusters(facts: &FactSet, of: &Subject) -> Vec<Subject> {
 }
 
 pub struct ClusterJudgement {
-    /// Whether its settings turn flushes off altogether.
+    /// Whether the settings disable every flush.
     pub disables_flush: bool,
     pub evidence: Vec<Evidence>,
-    pub exceptions: SessionExceptions,
-    /// What happens to commits if this host is lost, in a sentence; empty if nothing is promised.
+    pub exceptions: DeviatingSessions,
+    /// What happens to commits if this host is lost, as a sentence; empty if no standby is
+    /// configured or the answer is unknown.
     pub host_loss: String,
 }
 
 pub fn judge_cluster(ask: &mut FactReader, of: &Subject, cluster: &Subject) -> ClusterJudgement {
     let mut sayer = EvidenceLog {
         evidence: Vec::new(),
-        exceptions: SessionExceptions::empty(),
+        exceptions: DeviatingSessions::empty(),
         host_loss: String::new(),
     };
-    let off = match ask.facts.area_of(cluster) {
-        Some(Area::Mysql) => mysql::judge_settings(ask, of, cluster, &mut sayer),
-        Some(Area::Pg) | None => postgres::judge_settings(ask, of, cluster, &mut sayer),
+    let disables_flush = match ask.facts.area_of(cluster) {
+        Some(ServerArea::Mysql) => mysql::judge_settings(ask, of, cluster, &mut sayer),
+        Some(ServerArea::Pg) | None => postgres::judge_settings(ask, of, cluster, &mut sayer),
     };
     let EvidenceLog {
         evidence,
@@ -340,7 +344,7 @@ pub fn judge_cluster(ask: &mut FactReader, of: &Subject, cluster: &Subject) -> C
         host_loss,
     } = sayer;
     ClusterJudgement {
-        disables_flush: off,
+        disables_flush,
         evidence,
         exceptions,
         host_loss,

@@ -1,30 +1,31 @@
-//! The device's claim: what a disk, its controller or its hypervisor reports of its cache, compared
-//! with the kernel's queue (Documentation/block/writeback_cache_control.rst). *Write through* in
-//! the queue is often no claim: sd assumes it without a caching mode page.
+//! Cache of a disk: reports of the disk, its controller or its hypervisor, compared with the
+//! kernel's queue (Documentation/block/writeback_cache_control.rst).
+//!
+//! *Write through* in the queue often is not a report of the disk: sd assumes it without a caching
+//! mode page.
 
 mod cache_statement {
-    //! What a disk reports of its cache.
 
     use crate::durability::fact_reader::FactReader;
-    use crate::durability::{Evidence, Impact, Layer};
+    use crate::durability::{Evidence, Layer, VerdictImpact};
     use crate::facts::{Key, Subject};
 
-    /// What a disk reports of its cache, before comparison with its queue.
+    /// A disk's own report about its cache, before comparison with the kernel's queue.
     #[derive(Clone, Debug, PartialEq, Eq)]
-    pub enum CacheStatement {
+    pub enum CacheReport {
         Volatile,
-        /// Its answers contradict each other; how, in words.
+        /// The disk's reports contradict each other; holds a sentence about the contradiction.
         Conflicting(String),
-        /// It has no volatile cache; the evidence, in words.
+        /// The disk reports no volatile cache; holds the way in which this was read.
         NoCache(String),
-        /// It reports its cache as off, while the driver assumes it is on.
+        /// The disk reports the cache as off, while the driver assumes a cache that is on.
         SwitchedOff,
-        /// No credible statement; why, in words.
+        /// No credible report; holds the reason.
         Unreported(String),
     }
 
-    impl CacheStatement {
-        /// Whether any of its answers reports a volatile cache.
+    impl CacheReport {
+        /// Whether at least one of the disk's reports is of a volatile cache.
         pub fn reports_volatile(&self) -> bool {
             matches!(self, Self::Volatile | Self::Conflicting(_))
         }
@@ -38,7 +39,7 @@ mod cache_statement {
         ask: &FactReader,
         disk: &Subject,
         from: &Key<T>,
-        bears: Impact,
+        bears: VerdictImpact,
         says: String,
     ) -> Evidence {
         let source = ask.source_text(disk, from);
@@ -46,18 +47,18 @@ mod cache_statement {
     }
 }
 mod capacitor {
-    //! What an NVMe drive reports of its power-loss capacitor.
+    //! The power-loss capacitor of an NVMe drive, as the drive reports it.
     //!
-    //! Like a warning it can only lower a verdict: a healthy capacitor does not make a volatile
-    //! cache a protected one, because nothing shows how the drive behaves once it fails.
+    //! A capacitor can only lower a verdict: a healthy one does not make a volatile cache a
+    //! protected one, because nothing shows how the drive behaves once the capacitor fails.
 
     use super::cache_statement::device_evidence;
     use crate::durability::fact_reader::FactReader;
-    use crate::durability::{Evidence, Impact, Remedy};
+    use crate::durability::{Evidence, Remedy, VerdictImpact};
     use crate::facts::Subject;
     use crate::facts::catalog::device::{self, Capacitor};
 
-    /// The evidence, and whether the drive must be treated as volatile; `None` if it reports
+    /// The evidence, and whether the drive must be treated as volatile; `None` if the drive reports
     /// nothing.
     pub fn capacitor_evidence(ask: &mut FactReader, disk: &Subject) -> Option<(Evidence, bool)> {
         let name = disk.name();
@@ -67,12 +68,12 @@ mod capacitor {
         };
         let (bears, says, forgets) = match ask.get(disk, &device::NVME_CAPACITOR)? {
             Capacitor::Healthy => (
-                Impact::Durable,
+                VerdictImpact::Durable,
                 format!("{name} reports a healthy capacitor{}", left(ask)),
                 false,
             ),
             Capacitor::Degraded => (
-                Impact::Durable,
+                VerdictImpact::Durable,
                 format!(
                     "{name} reports a degraded but sufficient capacitor{}",
                     left(ask)
@@ -80,7 +81,7 @@ mod capacitor {
                 false,
             ),
             Capacitor::Failed => (
-                Impact::AtRisk(Remedy::ReplaceDisk(disk.clone())),
+                VerdictImpact::AtRisk(Remedy::ReplaceDisk(disk.clone())),
                 format!(
                     "{name} reports that its capacitor may not last through a power failure{}",
                     left(ask)
@@ -88,7 +89,7 @@ mod capacitor {
                 true,
             ),
             Capacitor::Absent => (
-                Impact::Durable,
+                VerdictImpact::Durable,
                 format!("{name} reports no capacitor"),
                 false,
             ),
@@ -105,62 +106,65 @@ mod nvme;
 mod unprovable;
 mod warnings;
 mod sd {
-    //! What disks behind sd report (Documentation/scsi/sd-parameters.rst): the kernel's
-    //! `cache_type` and, for root, the disk itself. Only the disk is believed on *write through*:
-    //! sd assumes it without a mode page, and `temporary write through` fakes it.
+    //! Reports of disks behind sd (Documentation/scsi/sd-parameters.rst): the kernel's `cache_type`
+    //! and, for root, the disk's own answer.
+    //!
+    //! Only the disk's own answer counts for *write through*: sd assumes that value without a mode
+    //! page, and `temporary write through` fakes it.
 
-    use super::cache_statement::CacheStatement;
+    use super::cache_statement::CacheReport;
     use crate::durability::fact_reader::FactReader;
     use crate::facts::Subject;
     use crate::facts::catalog::device::{self, CacheType, DriveCache, Transport};
 
-    const ASK_DISK: &str = "ask the disk itself as root: smartctl -g wcache DEVICE, hdparm -W DEVICE or sdparm --get=WCE DEVICE";
+    const ASK_DISK: &str = "read it from the disk as root: smartctl -g wcache DEVICE, hdparm -W DEVICE or sdparm --get=WCE DEVICE";
 
-    /// For virtual disks, which have no cache of their own to query.
-    const ASK_HYPERVISOR: &str = "ask whoever runs the hypervisor how it caches this disk";
+    /// For virtual disks: the guest can query only the hypervisor's device model.
+    const ASK_HYPERVISOR: &str =
+        "ask the hypervisor's administrator for the cache mode of this disk";
 
-    pub fn cache_statement(ask: &mut FactReader, disk: &Subject) -> CacheStatement {
+    pub fn cache_statement(ask: &mut FactReader, disk: &Subject) -> CacheReport {
         let name = disk.name();
         let kept = ask
             .get(disk, &device::CACHE_TYPE)
             .map(CacheType::holds_writes);
         let asked = ask.get(disk, &device::DRIVE_CACHE).map(DriveCache::is_on);
         match (kept, asked) {
-            (Some(false), Some(true)) => CacheStatement::Conflicting(format!(
+            (Some(false), Some(true)) => CacheReport::Conflicting(format!(
                 "{name} reports that its write cache is on, but the kernel's cache_type is write through"
             )),
-            (Some(true), Some(false)) => CacheStatement::Conflicting(format!(
+            (Some(true), Some(false)) => CacheReport::Conflicting(format!(
                 "{name} reports that its write cache is off, but the kernel's cache_type is write back"
             )),
-            (Some(true), _) | (None, Some(true)) => CacheStatement::Volatile,
-            (Some(false), Some(false)) => CacheStatement::NoCache("queried directly".to_owned()),
-            (None, Some(false)) => CacheStatement::Unreported(format!(
+            (Some(true), _) | (None, Some(true)) => CacheReport::Volatile,
+            (Some(false), Some(false)) => CacheReport::NoCache("queried directly".to_owned()),
+            (None, Some(false)) => CacheReport::Unreported(format!(
                 "{name} reports that its write cache is off, and the kernel's cache_type is unknown"
             )),
-            (Some(false), None) => CacheStatement::Unreported(format!(
-                "only the kernel reports no volatile cache for {name}, its default if a disk reports nothing"
+            (Some(false), None) => CacheReport::Unreported(format!(
+                "the kernel reports no volatile cache for {name}, but that is also its default for disks that report nothing"
             )),
-            (None, None) => CacheStatement::Unreported(format!(
-                "it is unknown what {name} itself reports of its cache"
+            (None, None) => CacheReport::Unreported(format!(
+                "it is unknown what {name} itself reports about its cache"
             )),
         }
     }
 
-    /// What a RAID volume shows the kernel. The volume itself would report its controller's cache,
-    /// which the controller's tool describes in full.
-    pub fn kernel_statement(ask: &mut FactReader, disk: &Subject) -> CacheStatement {
+    /// The kernel's `cache_type` of a RAID volume. The volume itself is not queried: its answer
+    /// would describe the controller's cache, which the controller's tool describes in full.
+    pub fn raid_volume_cache_statement(ask: &mut FactReader, disk: &Subject) -> CacheReport {
         match ask
             .get(disk, &device::CACHE_TYPE)
             .map(CacheType::holds_writes)
         {
-            Some(true) => CacheStatement::Volatile,
-            Some(false) => CacheStatement::NoCache("shown to the kernel".to_owned()),
-            None => CacheStatement::Unreported(String::new()),
+            Some(true) => CacheReport::Volatile,
+            Some(false) => CacheReport::NoCache("shown to the kernel".to_owned()),
+            None => CacheReport::Unreported(String::new()),
         }
     }
 
-    /// Records the missing facts that would settle it.
-    pub fn note_missing(ask: &mut FactReader, disk: &Subject) {
+    /// Records the facts that would settle whether the disk has a volatile cache.
+    pub fn note_missing_cache_facts(ask: &mut FactReader, disk: &Subject) {
         let is_virtual = ask
             .get(disk, &device::TRANSPORT)
             .is_some_and(Transport::is_virtual);
@@ -170,52 +174,54 @@ mod sd {
     }
 }
 mod virtio {
-    //! What virtio-blk disks report: `cache_type`, from the device configuration (virtio
-    //! specification, *Block Device*, writeback). It is the hypervisor's statement, which a guest
-    //! can also set. Whether flushes are honoured is not visible in a guest.
+    //! Reports of virtio-blk disks: `cache_type`, from the device configuration (virtio
+    //! specification, *Block Device*, writeback).
+    //!
+    //! The value is the hypervisor's statement, which a guest can also set. A guest cannot see
+    //! whether the hypervisor honours flushes.
 
-    use super::cache_statement::CacheStatement;
+    use super::cache_statement::CacheReport;
     use crate::durability::fact_reader::FactReader;
     use crate::facts::Subject;
     use crate::facts::catalog::device::{self, CacheType};
 
-    pub fn cache_statement(ask: &mut FactReader, disk: &Subject) -> CacheStatement {
+    pub fn cache_statement(ask: &mut FactReader, disk: &Subject) -> CacheReport {
         match ask
             .get(disk, &device::CACHE_TYPE)
             .map(CacheType::holds_writes)
         {
-            Some(true) => CacheStatement::Volatile,
-            Some(false) => CacheStatement::NoCache(
+            Some(true) => CacheReport::Volatile,
+            Some(false) => CacheReport::NoCache(
                 "as reported by its hypervisor; a guest can also set it".to_owned(),
             ),
-            None => CacheStatement::Unreported(format!(
-                "it is unknown what the hypervisor reports of the cache of {}",
+            None => CacheReport::Unreported(format!(
+                "it is unknown what the hypervisor reports about the cache of {}",
                 disk.name()
             )),
         }
     }
 
-    pub fn note_missing(ask: &mut FactReader, disk: &Subject) {
+    pub fn note_missing_cache_facts(ask: &mut FactReader, disk: &Subject) {
         ask.note_missing(disk, &device::CACHE_TYPE, None);
     }
 }
 
-use super::controller;
 use super::fact_reader::{FactDependencies, FactReader};
-use super::{Evidence, Impact, Layer, Remedy};
-pub use crate::facts::catalog::device::Cache;
-use crate::facts::catalog::device::{self, DeviceKind, Guarantor, Transport, WriteCache};
-use crate::facts::catalog::target::{Flush, Suppressor};
+use super::raid_controller;
+use super::{Evidence, Layer, Remedy, VerdictImpact};
+pub use crate::facts::catalog::device::CacheVolatility;
+use crate::facts::catalog::device::{self, DeviceKind, Guarantor, QueueWriteCache, Transport};
+use crate::facts::catalog::target::{FlushDelivery, FlushSuppressor};
 use crate::facts::{FactSet, Subject};
 use crate::ternary::Ternary;
-use cache_statement::{CacheStatement, device_evidence};
+use cache_statement::{CacheReport, device_evidence};
 
 /// What happens to a flush at one hop; worst first.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub enum FlushOutcome {
-    Dropped(Suppressor),
+    Dropped(FlushSuppressor),
     Unknown,
-    /// Passed on: to the layer below, or at the bottom to the driver.
+    /// Passed to the layer below or, at the bottom, to the driver.
     Sent,
     NotNeeded,
 }
@@ -225,30 +231,29 @@ impl FlushOutcome {
         matches!(self, Self::Sent)
     }
 
-    /// The value of the fact `target.flush`.
-    pub fn to_flush(self) -> Flush {
+    pub fn to_flush_delivery(self) -> FlushDelivery {
         match self {
-            Self::Dropped(_) => Flush::Suppressed,
-            Self::Unknown => Flush::Unknown,
-            Self::Sent => Flush::Sent,
-            Self::NotNeeded => Flush::NotNeeded,
+            Self::Dropped(_) => FlushDelivery::Suppressed,
+            Self::Unknown => FlushDelivery::Unknown,
+            Self::Sent => FlushDelivery::Sent,
+            Self::NotNeeded => FlushDelivery::NotNeeded,
         }
     }
 }
 
-/// The assessment of a disk at the bottom of a stack.
 #[derive(Clone, Debug)]
 pub struct DiskAssessment {
-    pub cache: Cache,
-    /// In its own queue.
+    pub cache: CacheVolatility,
+    /// Outcome of a flush in the disk's own queue.
     pub flush_outcome: FlushOutcome,
-    /// Whether queue or disk reports *write back*; unknown if neither reports anything.
+    /// Whether the queue or the disk reports *write back*; unknown if neither reports anything.
     pub write_back: Ternary,
-    /// Whether it is a volume of a RAID controller, with disks of its own behind it.
+    /// Whether the disk is a volume of a RAID controller, with member disks behind it.
     pub is_raid_volume: bool,
-    /// Who vouches for its cache; `None` if this host can see it, or if nobody is known.
+    /// Party that vouches for the cache; `None` if this host can see the cache, or no party is
+    /// known.
     pub guarantor: Option<Guarantor>,
-    /// The kernel's view first, then the device's claims.
+    /// The kernel's view first, then the device's reports.
     pub evidence: Vec<Evidence>,
     pub dependencies: FactDependencies,
 }
@@ -264,23 +269,23 @@ pub fn assess_disk(facts: &FactSet, disk: &Subject) -> DiskAssessment {
                 &ask,
                 disk,
                 &device::KIND,
-                Impact::AtRisk(Remedy::MoveOutOfMemory(disk.clone())),
+                VerdictImpact::AtRisk(Remedy::MoveOutOfMemory(disk.clone())),
                 format!("{name} is stored in memory"),
             );
-            assessment(
+            new_assessment(
                 ask,
-                Cache::Volatile,
+                CacheVolatility::Volatile,
                 FlushOutcome::Unknown,
                 Ternary::Unknown,
                 vec![claim],
             )
         }
-        Some(DeviceKind::Zvol) => unknown_disk(
+        Some(DeviceKind::Zvol) => assess_unknown_disk(
             ask,
             disk,
             format!("{name} is a volume of a ZFS pool; its sync property and disks are unknown"),
         ),
-        Some(DeviceKind::Other) => unknown_disk(
+        Some(DeviceKind::Other) => assess_unknown_disk(
             ask,
             disk,
             format!("{name} is a kind of device that walwise cannot inspect"),
@@ -297,8 +302,8 @@ pub fn assess_disk(facts: &FactSet, disk: &Subject) -> DiskAssessment {
             | DeviceKind::Bcache
             | DeviceKind::Drbd
             | DeviceKind::Loop,
-        ) => unknown_disk(ask, disk, format!("the device under {name} was not found")),
-        None => unknown_disk(
+        ) => assess_unknown_disk(ask, disk, format!("the device under {name} was not found")),
+        None => assess_unknown_disk(
             ask,
             disk,
             format!("it is unknown what kind of device {name} is"),
@@ -306,20 +311,20 @@ pub fn assess_disk(facts: &FactSet, disk: &Subject) -> DiskAssessment {
     }
 }
 
-fn unknown_disk(ask: FactReader, disk: &Subject, says: String) -> DiskAssessment {
-    let claim = device_evidence(&ask, disk, &device::KIND, Impact::Unproven, says);
-    assessment(
+fn assess_unknown_disk(ask: FactReader, disk: &Subject, says: String) -> DiskAssessment {
+    let claim = device_evidence(&ask, disk, &device::KIND, VerdictImpact::Unproven, says);
+    new_assessment(
         ask,
-        Cache::Unknown,
+        CacheVolatility::Unknown,
         FlushOutcome::Unknown,
         Ternary::Unknown,
         vec![claim],
     )
 }
 
-fn assessment(
+fn new_assessment(
     ask: FactReader,
-    cache: Cache,
+    cache: CacheVolatility,
     passage: FlushOutcome,
     write_back: Ternary,
     evidence: Vec<Evidence>,
@@ -335,61 +340,61 @@ fn assessment(
     }
 }
 
-/// A physical disk, or one that looks like it.
+/// A disk attached to this host, physical or virtual.
 fn assess_attached_disk(mut ask: FactReader, disk: &Subject) -> DiskAssessment {
     let transport = ask.require(disk, &device::TRANSPORT);
     let queue = ask
         .require(disk, &device::WRITE_CACHE)
-        .map(WriteCache::is_write_back);
-    let attached = controller::is_behind_raid(&mut ask, disk, transport);
-    let passed_on = attached && controller::is_passthrough_disk(&mut ask, disk);
+        .map(QueueWriteCache::is_write_back);
+    let attached = raid_controller::is_behind_raid(&mut ask, disk, transport);
+    let passed_on = attached && raid_controller::is_passthrough_disk(&mut ask, disk);
     let raid = attached && !passed_on;
     let remote = ask.get(disk, &device::FABRIC).is_some();
     let guarantor = match (raid, remote) {
         (true, false) => None,
-        // A volume of a controller in another machine.
+        // A volume of a RAID controller in another host.
         (true, true) => Some(Guarantor::Array),
         (false, _) => guarantor::find_guarantor(&mut ask, disk, transport),
     };
     let word = if raid {
-        sd::kernel_statement(&mut ask, disk)
+        sd::raid_volume_cache_statement(&mut ask, disk)
     } else {
-        disk_statement(&mut ask, disk, transport)
+        disk_cache_statement(&mut ask, disk, transport)
     };
 
     let overridden = queue == Some(false) && word.reports_volatile();
     let mut claims = Vec::new();
     let mut cache = if overridden {
-        let mut source = statement_origin(&ask, disk);
+        let mut source = statement_source_text(&ask, disk);
         let says = match &word {
-            CacheStatement::Conflicting(how) => how.clone(),
-            CacheStatement::Volatile if source.is_empty() => {
+            CacheReport::Conflicting(how) => how.clone(),
+            CacheReport::Volatile if source.is_empty() => {
                 source = ask.source_text(disk, &device::FUA);
                 format!(
-                    "{} reported a volatile cache to its driver, which passes forced unit access to it",
+                    "{} reported a volatile cache to its driver, which therefore uses forced unit access",
                     disk.name()
                 )
             }
-            CacheStatement::Volatile
-            | CacheStatement::NoCache(_)
-            | CacheStatement::SwitchedOff
-            | CacheStatement::Unreported(_) => {
+            CacheReport::Volatile
+            | CacheReport::NoCache(_)
+            | CacheReport::SwitchedOff
+            | CacheReport::Unreported(_) => {
                 format!("{} itself reports a volatile cache", disk.name())
             }
         };
-        let bears = Impact::Contradictory(Remedy::WriteBackQueue(disk.clone()));
+        let bears = VerdictImpact::Contradictory(Remedy::WriteBackQueue(disk.clone()));
         claims.push(Evidence::new(Layer::Device, disk, bears, says, source));
-        Cache::Contradictory
+        CacheVolatility::Contradictory
     } else {
-        Cache::None
+        CacheVolatility::None
     };
     let mut judged = Vec::new();
     if raid {
-        judged.push(controller::controller_cache(&mut ask, disk));
+        judged.push(raid_controller::controller_cache(&mut ask, disk));
     }
     if !overridden && (!raid || remote) {
         let elsewhere =
-            unprovable::unprovable_disk(&mut ask, disk, guarantor, transport, queue, &word);
+            unprovable::judge_unprovable_disk(&mut ask, disk, guarantor, transport, queue, &word);
         judged.push(elsewhere.unwrap_or_else(|| {
             compare_with_queue(&mut ask, disk, guarantor, transport, queue, &word)
         }));
@@ -399,7 +404,7 @@ fn assess_attached_disk(mut ask: FactReader, disk: &Subject) -> DiskAssessment {
         claims.push(says);
     }
 
-    let (passage, bears, says) = queue_finding(&mut ask, disk, queue, cache, raid, &word);
+    let (passage, bears, says) = flush_outcome_in_queue(&mut ask, disk, queue, cache, raid, &word);
     let source = ask.source_text(disk, &device::WRITE_CACHE);
     let belief = Evidence::new(Layer::Kernel, disk, bears, says, source);
     let write_back = match queue {
@@ -411,7 +416,9 @@ fn assess_attached_disk(mut ask: FactReader, disk: &Subject) -> DiskAssessment {
     let mut evidence = vec![belief];
     evidence.extend(claims);
     if passed_on && cache.is_volatile() {
-        evidence.extend(controller::swallowed_flushes(&mut ask, disk));
+        evidence.extend(raid_controller::megaraid_dropped_flushes_evidence(
+            &mut ask, disk,
+        ));
     }
     let (dangers, mut forgets) = warnings::warning_evidence(&mut ask, disk);
     if let Some((says, fails)) = capacitor::capacitor_evidence(&mut ask, disk) {
@@ -419,22 +426,22 @@ fn assess_attached_disk(mut ask: FactReader, disk: &Subject) -> DiskAssessment {
         forgets |= fails;
     }
     if forgets {
-        cache = Cache::Volatile;
+        cache = CacheVolatility::Volatile;
     }
     evidence.extend(dangers);
     DiskAssessment {
         is_raid_volume: raid,
         guarantor,
-        ..assessment(ask, cache, passage, write_back, evidence)
+        ..new_assessment(ask, cache, passage, write_back, evidence)
     }
 }
 
-/// What a disk reports that is not behind a RAID controller.
-fn disk_statement(
+/// For a disk that is not behind a RAID controller.
+fn disk_cache_statement(
     ask: &mut FactReader,
     disk: &Subject,
     transport: Option<Transport>,
-) -> CacheStatement {
+) -> CacheReport {
     match statement_source(transport) {
         StatementSource::Nvme => nvme::cache_statement(ask, disk),
         StatementSource::Virtio => virtio::cache_statement(ask, disk),
@@ -442,15 +449,15 @@ fn disk_statement(
     }
 }
 
-/// Who can be asked about a disk's cache.
+/// Where a report about a disk's cache can come from.
 enum StatementSource {
-    /// The drive itself, by NVMe commands.
+    /// NVMe commands to the drive itself.
     Nvme,
-    /// The hypervisor, by the device configuration.
+    /// The device configuration, which the hypervisor fills in.
     Virtio,
     /// Only the driver: an eMMC card or a Xen backend cannot be queried.
     DriverOnly,
-    /// The sd driver, and the disk itself.
+    /// The sd driver, and commands to the disk itself.
     Sd,
 }
 
@@ -477,93 +484,93 @@ fn statement_source(transport: Option<Transport>) -> StatementSource {
     }
 }
 
-/// Compares a disk's statement with its queue; the worse of the two counts.
+/// The worse of the disk's report and its queue counts.
 fn compare_with_queue(
     ask: &mut FactReader,
     disk: &Subject,
     guarantor: Option<Guarantor>,
     transport: Option<Transport>,
     queue: Option<bool>,
-    word: &CacheStatement,
-) -> (Cache, Evidence) {
-    use Impact::{Durable, Unproven};
+    word: &CacheReport,
+) -> (CacheVolatility, Evidence) {
+    use VerdictImpact::{Durable, Unproven};
     let name = disk.name();
     let seen = || if queue.is_some() { Durable } else { Unproven };
-    let documented = guarantor::is_documented(ask, disk, guarantor, transport);
+    let documented = guarantor::is_cache_guarantee_documented(ask, disk, guarantor, transport);
     let (writes_back, bridged) = (
         queue == Some(true),
         transport.is_some_and(Transport::is_usb),
     );
     let (cache, bears, says) = match word {
         _ if writes_back && bridged => (
-            Cache::Volatile,
+            CacheVolatility::Volatile,
             Unproven,
             format!("{name} is attached by USB, and USB bridges may answer flushes themselves"),
         ),
-        CacheStatement::NoCache(_) if bridged => (
-            Cache::Unknown,
+        CacheReport::NoCache(_) if bridged => (
+            CacheVolatility::Unknown,
             Unproven,
             format!(
-                "{name} reports no volatile cache, but through a USB bridge, which may answer itself"
+                "{name} reports no volatile cache, but the answer may come from its USB bridge"
             ),
         ),
-        CacheStatement::NoCache(_) if writes_back => (
-            Cache::Volatile,
+        CacheReport::NoCache(_) if writes_back => (
+            CacheVolatility::Volatile,
             Durable,
             format!(
                 "{name} reports no volatile cache, but its queue is write back; the worse case is assumed"
             ),
         ),
-        CacheStatement::Conflicting(how) => (
-            Cache::Volatile,
+        CacheReport::Conflicting(how) => (
+            CacheVolatility::Volatile,
             seen(),
             format!("{how}; the worse case is assumed"),
         ),
-        CacheStatement::NoCache(_) | CacheStatement::SwitchedOff if !documented => {
-            guarantor::note_unanswered(ask, disk, guarantor, transport);
+        CacheReport::NoCache(_) | CacheReport::SwitchedOff if !documented => {
+            guarantor::note_cache_unverifiable(ask, disk, guarantor, transport);
             let says = "reports no volatile cache, but no documentation says that its acknowledged writes are durable";
-            (Cache::Unknown, Unproven, format!("{name} {says}"))
+            (CacheVolatility::Unknown, Unproven, format!("{name} {says}"))
         }
-        CacheStatement::SwitchedOff => (
-            Cache::None,
+        CacheReport::SwitchedOff => (
+            CacheVolatility::None,
             seen(),
             format!("{name} reports that its volatile cache is off"),
         ),
-        CacheStatement::Volatile => (
-            Cache::Volatile,
+        CacheReport::Volatile => (
+            CacheVolatility::Volatile,
             seen(),
             format!("{name} caches writes in a volatile cache"),
         ),
-        CacheStatement::Unreported(_) if writes_back => (
-            Cache::Volatile,
+        CacheReport::Unreported(_) if writes_back => (
+            CacheVolatility::Volatile,
             seen(),
             format!("{name} caches writes in a volatile cache"),
         ),
-        CacheStatement::NoCache(how) => (
-            Cache::None,
+        CacheReport::NoCache(how) => (
+            CacheVolatility::None,
             seen(),
             format!("{name} reports no volatile cache ({how})"),
         ),
-        CacheStatement::Unreported(why) if !documented => {
-            guarantor::note_unanswered(ask, disk, guarantor, transport);
-            (Cache::Unknown, Unproven, why.clone())
+        CacheReport::Unreported(why) if !documented => {
+            guarantor::note_cache_unverifiable(ask, disk, guarantor, transport);
+            (CacheVolatility::Unknown, Unproven, why.clone())
         }
-        CacheStatement::Unreported(why) => {
+        CacheReport::Unreported(why) => {
             match statement_source(transport) {
-                StatementSource::Nvme => nvme::note_missing(ask, disk),
-                StatementSource::Virtio => virtio::note_missing(ask, disk),
+                StatementSource::Nvme => nvme::note_missing_nvme_facts(ask, disk),
+                StatementSource::Virtio => virtio::note_missing_cache_facts(ask, disk),
                 StatementSource::DriverOnly => ask.note_missing(disk, &device::CACHE_TYPE, None),
-                StatementSource::Sd => sd::note_missing(ask, disk),
+                StatementSource::Sd => sd::note_missing_cache_facts(ask, disk),
             }
-            (Cache::Unknown, Unproven, why.clone())
+            (CacheVolatility::Unknown, Unproven, why.clone())
         }
     };
-    let source = match statement_origin(ask, disk) {
-        // Only its queue reports a cache.
+    let source = match statement_source_text(ask, disk) {
+        // Only the queue reports a cache.
         none if none.is_empty() && cache.is_volatile() => {
             ask.source_text(disk, &device::WRITE_CACHE)
         }
-        // Only its driver knows of it.
+        // Only support of forced unit access reveals the cache.
         none if none.is_empty() && !cache.is_unknown() => ask.source_text(disk, &device::FUA),
         own => own,
     };
@@ -573,8 +580,8 @@ fn compare_with_queue(
     )
 }
 
-/// The source of a disk's own statement: the most direct of its answers.
-fn statement_origin(ask: &FactReader, disk: &Subject) -> String {
+/// Source of the most direct report of the disk; empty if the disk reports nothing.
+fn statement_source_text(ask: &FactReader, disk: &Subject) -> String {
     let answers = [
         ask.source_text(disk, &device::DRIVE_CACHE),
         ask.source_text(disk, &device::NVME_VOLATILE),
@@ -586,16 +593,15 @@ fn statement_origin(ask: &FactReader, disk: &Subject) -> String {
         .unwrap_or_default()
 }
 
-/// What happens to a flush in the disk's own queue.
-fn queue_finding(
+fn flush_outcome_in_queue(
     ask: &mut FactReader,
     disk: &Subject,
     queue: Option<bool>,
-    cache: Cache,
+    cache: CacheVolatility,
     raid: bool,
-    word: &CacheStatement,
-) -> (FlushOutcome, Impact, String) {
-    use Impact::{Contradictory, Durable, Unproven};
+    word: &CacheReport,
+) -> (FlushOutcome, VerdictImpact, String) {
+    use VerdictImpact::{Contradictory, Durable, Unproven};
     let name = disk.name();
     match queue {
         Some(true) => (
@@ -604,12 +610,12 @@ fn queue_finding(
             format!("{name}'s queue is write back, so the kernel sends it flushes"),
         ),
         Some(false) if word.reports_volatile() => (
-            FlushOutcome::Dropped(Suppressor::QueueOverride),
+            FlushOutcome::Dropped(FlushSuppressor::QueueOverride),
             Contradictory(Remedy::WriteBackQueue(disk.clone())),
             format!("{name}'s queue is write through, so the kernel drops its flushes"),
         ),
         Some(false) if raid && word.is_unreported() => {
-            // Only the volume's own report would show an override.
+            // Only a report of the volume itself would show an override of the queue.
             ask.note_missing(disk, &device::CACHE_TYPE, None);
             (
                 FlushOutcome::Unknown,

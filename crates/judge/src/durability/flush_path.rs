@@ -1,23 +1,22 @@
-//! Builds the flush path of a target from its judged paths: one hop per layer, with what happens to
-//! a flush there. Judges nothing itself; wording is left to the report.
+//! Builds the flush path of a target from its judged paths: one hop per layer, with the state of a
+//! flush there. The report adds the wording.
 
 use std::collections::BTreeMap;
 
 use super::device_view::{DiskAssessment, FlushOutcome};
-use super::hop::{FlushHop, FlushState, HopKind};
+use super::flush_hop::{FlushHop, FlushState, HopKind};
 use super::{Evidence, VerdictKind, kernel_view};
-use crate::facts::catalog::controller::{self, DiskCache};
+use crate::facts::catalog::controller::{self, MemberDiskCache};
 use crate::facts::catalog::device::{self, DeviceKind};
-use crate::facts::catalog::target::{Flush, Suppressor};
+use crate::facts::catalog::target::{FlushDelivery, FlushSuppressor};
 use crate::facts::catalog::{cluster, mount};
 use crate::facts::{FactSet, Scope, ServerKind, Subject};
 use crate::ternary::Ternary;
 
-/// What was found at one place on a path.
 #[derive(Clone, Debug)]
 pub struct AssessedHop {
     pub subject: Subject,
-    /// What happens to a flush here; empty for disks, which are assessed separately.
+    /// Outcomes of a flush here; empty for disks, which are assessed separately.
     pub flush_fates: Vec<FlushOutcome>,
     pub evidence: Vec<Evidence>,
 }
@@ -32,32 +31,32 @@ impl AssessedHop {
     }
 }
 
-/// Layers that are not visible from where walwise runs.
+/// Layers that walwise cannot see from where it runs.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Unseen {
-    /// The mounts of the host around a container.
+pub enum InvisibleLayer {
+    /// The host's mounts, which a container does not show.
     Host,
-    /// The hypervisor below a guest.
+    /// The hypervisor, which a guest cannot see.
     Hypervisor,
-    /// Whether there is a hypervisor at all.
+    /// Perhaps a hypervisor: whether this is a guest is unknown.
     UnknownVantage,
 }
 
 pub struct FlushPathInput<'a> {
     pub facts: &'a FactSet,
-    /// The servers: whether each disables flushes, and the evidence.
+    /// Each server, whether the server disables flushes, and the evidence.
     pub servers: &'a [(Subject, bool, Vec<Evidence>)],
-    /// The paths from the file system down, top first.
+    /// The paths from the file system to the disks, top hop first.
     pub routes: &'a [Vec<AssessedHop>],
     /// Whether all paths were merged into one, so that the order of hops is unknown.
     pub merged: bool,
     pub disks: &'a BTreeMap<Subject, DiskAssessment>,
     /// Evidence of the measurement and drill layers, about the whole stack.
     pub measured: &'a [Evidence],
-    pub unseen: &'a [Unseen],
+    pub unseen: &'a [InvisibleLayer],
 }
 
-/// One place with the findings of all paths through it.
+/// A place in the stack, with the findings of all paths through it.
 struct PathNode<'a> {
     rank: usize,
     arrival: FlushOutcome,
@@ -66,8 +65,8 @@ struct PathNode<'a> {
     is_leaf: bool,
 }
 
-/// The flush path, from the commit down.
-pub fn flush_path(judged: &FlushPathInput<'_>) -> Vec<FlushHop> {
+/// From the commit to the disks.
+pub fn build_flush_path(judged: &FlushPathInput<'_>) -> Vec<FlushHop> {
     let FlushPathInput {
         facts,
         servers,
@@ -86,12 +85,12 @@ pub fn flush_path(judged: &FlushPathInput<'_>) -> Vec<FlushHop> {
             .value(subject, &cluster::KIND)
             .map_or("server", ServerKind::name);
         let passage = if *off {
-            FlushOutcome::Dropped(Suppressor::ServerSetting)
+            FlushOutcome::Dropped(FlushSuppressor::ServerSetting)
         } else {
             FlushOutcome::Sent
         };
         let evidence: Vec<&Evidence> = evidence.iter().collect();
-        let fate = layer_flush_state(worst_standing(&evidence), passage, false);
+        let fate = layer_flush_state(worst_verdict_kind(&evidence), passage, false);
         hops.push(FlushHop {
             subjects: vec![subject.clone()],
             ..evidence_hop(
@@ -131,30 +130,30 @@ pub fn flush_path(judged: &FlushPathInput<'_>) -> Vec<FlushHop> {
         .iter()
         .filter(|(disk, _)| disks.get(disk).is_some_and(|leaf| leaf.is_raid_volume));
     let members: Vec<FlushHop> = volumes
-        .filter_map(|(disk, _)| member_disks_hop(facts, disk, lowest + 1))
+        .filter_map(|(disk, _)| raid_member_disks_hop(facts, disk, lowest + 1))
         .collect();
     hops.extend(merge_device_hops(facts, below));
     hops.extend(merge_hops(members));
-    let next = hops.iter().map(|hop| hop.rank).max().unwrap_or_default() + 1;
+    let rank = hops.iter().map(|hop| hop.rank).max().unwrap_or_default() + 1;
     let is_dropped = hops.iter().any(|hop| hop.arrival.is_suppressed());
     hops.extend(judged.unseen.iter().map(|unseen| {
         let name = match unseen {
-            Unseen::Host => "host",
-            Unseen::Hypervisor => "hypervisor",
-            Unseen::UnknownVantage => "virtual machine",
+            InvisibleLayer::Host => "host",
+            InvisibleLayer::Hypervisor => "hypervisor",
+            InvisibleLayer::UnknownVantage => "virtual machine",
         };
         let arrival = if is_dropped {
-            Flush::Suppressed
+            FlushDelivery::Suppressed
         } else {
-            Flush::Unknown
+            FlushDelivery::Unknown
         };
         FlushHop {
-            rank: next,
+            rank,
             arrival,
             ..empty_hop(HopKind::Beyond, name, FlushState::Unseen, 0)
         }
     }));
-    mark_loss(&mut hops);
+    mark_hop_of_loss(&mut hops);
     hops
 }
 
@@ -163,7 +162,7 @@ fn path_nodes<'a>(judged: &FlushPathInput<'a>) -> BTreeMap<Subject, PathNode<'a>
     let off = judged.servers.iter().any(|(_, off, _)| *off);
     for way in judged.routes {
         let mut flush = if off {
-            FlushOutcome::Dropped(Suppressor::ServerSetting)
+            FlushOutcome::Dropped(FlushSuppressor::ServerSetting)
         } else {
             FlushOutcome::Sent
         };
@@ -196,15 +195,15 @@ fn path_nodes<'a>(judged: &FlushPathInput<'a>) -> BTreeMap<Subject, PathNode<'a>
             } else {
                 hop.flush_fates
                     .iter()
-                    .fold(flush, |flush, at| flush_below(flush, *at))
+                    .fold(flush, |flush, at| flush_outcome_below(flush, *at))
             };
         }
     }
     nodes
 }
 
-/// Not a hop of its own: the target, a directory of its file system, and partitions, which use the
-/// queue of their disk.
+/// The target and partitions get no hop: the target is a directory of its file system, and a
+/// partition uses its disk's queue.
 fn is_hidden_hop(facts: &FactSet, subject: &Subject) -> bool {
     match subject.scope() {
         Scope::Device => match facts.value(subject, &device::KIND) {
@@ -233,8 +232,9 @@ fn is_hidden_hop(facts: &FactSet, subject: &Subject) -> bool {
     }
 }
 
-/// What reaches the next hop below one that does this to a flush.
-fn flush_below(flush: FlushOutcome, here: FlushOutcome) -> FlushOutcome {
+/// State of a flush below a hop. `flush` is the state in which the flush arrives, and `here` is the
+/// outcome at the hop itself.
+fn flush_outcome_below(flush: FlushOutcome, here: FlushOutcome) -> FlushOutcome {
     let worse = flush.min(here);
     if worse < FlushOutcome::Sent {
         worse
@@ -255,7 +255,7 @@ fn node_hop(
         .min()
         .copied()
         .unwrap_or(FlushOutcome::Sent);
-    let is_below_drop = node.arrival.to_flush().is_suppressed();
+    let is_below_drop = node.arrival.to_flush_delivery().is_suppressed();
     let (kind, fate) = if let Some(leaf) = leaf {
         (
             HopKind::Disk,
@@ -273,7 +273,7 @@ fn node_hop(
         };
         (
             kind,
-            layer_flush_state(worst_standing(&node.evidence), passage, keeps),
+            layer_flush_state(worst_verdict_kind(&node.evidence), passage, keeps),
         )
     };
     let name = match kind {
@@ -294,8 +294,8 @@ fn node_hop(
     }
 }
 
-/// The state of a flush at a server, file system or layer. One that keeps unflushed data which no
-/// flush reaches loses it.
+/// State of a flush at a server, file system or layer. `keeps_unflushed` means that the layer holds
+/// data that no flush reaches, so the data is lost.
 fn layer_flush_state(
     standing: VerdictKind,
     passage: FlushOutcome,
@@ -332,20 +332,20 @@ fn layer_flush_state(
     }
 }
 
-/// The state of a flush at a disk. Without flushes its cache decides.
+/// The disk's cache decides if flushes are dropped above the disk.
 fn disk_flush_state(
     leaf: &DiskAssessment,
     is_below_drop: bool,
     evidence: &[&Evidence],
 ) -> FlushState {
-    // The disk's claim and the measurement disagree.
+    // The disk's report and the measurement disagree.
     if evidence
         .iter()
         .any(|says| says.layer.is_measurement() && says.remedy.is_some())
     {
         return FlushState::Disagrees;
     }
-    match worst_standing(evidence) {
+    match worst_verdict_kind(evidence) {
         VerdictKind::AtRisk => FlushState::LostHere,
         VerdictKind::Contradictory => FlushState::Disagrees,
         VerdictKind::Unproven | VerdictKind::ProvenByDrill | VerdictKind::Durable
@@ -365,15 +365,15 @@ fn disk_flush_state(
     }
 }
 
-/// The disks behind a RAID volume, if the controller's tool reports their caches.
-fn member_disks_hop(facts: &FactSet, disk: &Subject, rank: usize) -> Option<FlushHop> {
+/// The disks behind a RAID volume; `None` unless the controller's tool reports their caches.
+fn raid_member_disks_hop(facts: &FactSet, disk: &Subject, rank: usize) -> Option<FlushHop> {
     let fate = match facts.value(disk, &controller::DISK_CACHE)? {
-        DiskCache::Off => FlushState::NoCache,
-        DiskCache::On => FlushState::LostHere,
-        DiskCache::DiskDefault => FlushState::Unknown,
+        MemberDiskCache::Off => FlushState::NoCache,
+        MemberDiskCache::On => FlushState::LostHere,
+        MemberDiskCache::DiskDefault => FlushState::Unknown,
     };
     let rank = u32::try_from(rank).unwrap_or(u32::MAX);
-    let arrival = Flush::NotNeeded;
+    let arrival = FlushDelivery::NotNeeded;
     let hop = empty_hop(HopKind::Members, "disks behind it", fate, rank);
     Some(FlushHop {
         subjects: vec![disk.clone()],
@@ -382,13 +382,13 @@ fn member_disks_hop(facts: &FactSet, disk: &Subject, rank: usize) -> Option<Flus
     })
 }
 
-/// Merges hops of one rank, kind and state.
+/// Merges hops of equal rank, kind and state.
 fn merge_device_hops(facts: &FactSet, hops: Vec<(Subject, FlushHop)>) -> Vec<FlushHop> {
     let mut groups: Vec<(Option<DeviceKind>, FlushHop)> = Vec::new();
     for (subject, hop) in hops {
         let kind = facts.value(&subject, &device::KIND);
         let is_like = |(of, other): &&mut (Option<DeviceKind>, FlushHop)| {
-            *of == kind && are_alike(other, &hop)
+            *of == kind && can_merge_hops(other, &hop)
         };
         match groups.iter_mut().rev().find(is_like) {
             Some((_, first)) => first.subjects.extend(hop.subjects),
@@ -404,7 +404,7 @@ fn merge_device_hops(facts: &FactSet, hops: Vec<(Subject, FlushHop)>) -> Vec<Flu
 fn merge_hops(hops: Vec<FlushHop>) -> Vec<FlushHop> {
     let mut groups: Vec<FlushHop> = Vec::new();
     for hop in hops {
-        match groups.iter_mut().find(|other| are_alike(other, &hop)) {
+        match groups.iter_mut().find(|other| can_merge_hops(other, &hop)) {
             Some(first) => first.subjects.extend(hop.subjects),
             None => groups.push(hop),
         }
@@ -412,7 +412,7 @@ fn merge_hops(hops: Vec<FlushHop>) -> Vec<FlushHop> {
     groups
 }
 
-fn are_alike(one: &FlushHop, other: &FlushHop) -> bool {
+fn can_merge_hops(one: &FlushHop, other: &FlushHop) -> bool {
     let of = |hop: &FlushHop| (hop.rank, hop.kind, hop.state, hop.standing, hop.arrival);
     let name = |hop: &FlushHop| match hop.kind {
         HopKind::FileSystem => hop.name.clone(),
@@ -428,7 +428,7 @@ fn are_alike(one: &FlushHop, other: &FlushHop) -> bool {
 
 const MAX_NAME_COLUMNS: usize = 17;
 
-/// Names a merged hop by all its names if they fit, else by their number.
+/// The name is a list of all devices if the list is short, otherwise a count: `196 disks`.
 fn with_joined_name(mut hop: FlushHop) -> FlushHop {
     let count = hop.subjects.len();
     if count < 2 {
@@ -460,9 +460,10 @@ fn with_joined_name(mut hop: FlushHop) -> FlushHop {
     hop
 }
 
-/// If a flush is dropped and nothing below caches data, the loss is where it is dropped.
-fn mark_loss(hops: &mut [FlushHop]) {
-    if hops.iter().any(|hop| hop.state.loses()) {
+/// If a flush is dropped and nothing below caches data, the commit is lost where the flush is
+/// dropped.
+fn mark_hop_of_loss(hops: &mut [FlushHop]) {
+    if hops.iter().any(|hop| hop.state.may_lose_commit()) {
         return;
     }
     let drops = |hop: &&mut FlushHop| hop.state.is_dropped() && hop.standing.is_at_risk();
@@ -471,8 +472,8 @@ fn mark_loss(hops: &mut [FlushHop]) {
     }
 }
 
-/// *Durable* without evidence.
-fn worst_standing(evidence: &[&Evidence]) -> VerdictKind {
+/// *Durable* if there is no evidence.
+fn worst_verdict_kind(evidence: &[&Evidence]) -> VerdictKind {
     evidence
         .iter()
         .map(|says| says.standing)
@@ -488,9 +489,9 @@ fn evidence_hop(
     arrival: FlushOutcome,
     evidence: &[&Evidence],
 ) -> FlushHop {
-    let standing = worst_standing(evidence);
+    let standing = worst_verdict_kind(evidence);
     let decides = |says: &&&Evidence| says.standing == standing;
-    // The disk's cache report explains more than its queue.
+    // The disk's cache report explains more than the state of its queue.
     let of_claim = evidence
         .iter()
         .filter(decides)
@@ -503,7 +504,7 @@ fn evidence_hop(
         because,
         source,
         standing,
-        arrival: arrival.to_flush(),
+        arrival: arrival.to_flush_delivery(),
         ..empty_hop(kind, name, fate, rank)
     }
 }
@@ -519,6 +520,6 @@ fn empty_hop(kind: HopKind, name: &str, fate: FlushState, rank: u32) -> FlushHop
         source: String::new(),
         standing: VerdictKind::Durable,
         rank,
-        arrival: Flush::Sent,
+        arrival: FlushDelivery::Sent,
     }
 }

@@ -1,28 +1,29 @@
-//! The kernel's view: whether each hop above the disks passes a flush on. A queue in *write
-//! through* mode drops flushes (Documentation/ABI/stable/sysfs-block, queue/write_cache). A hop
-//! with state of its own needs flushes even if no disk below does.
+//! The kernel's view: whether each hop above the disks passes a flush on.
+//!
+//! A queue in *write through* mode drops flushes (Documentation/ABI/stable/sysfs-block,
+//! queue/write_cache). A hop with state of its own needs flushes even if no disk below does.
 
 mod array;
-mod pool {
-    //! A ZFS pool: its state, damaged data, and whether all its devices are known (zpool-status(8),
-    //! zpoolconcepts(7)). Redundancy is judged elsewhere.
+mod zfs_pool {
+    //! State of a ZFS pool: failure, damaged data, and unknown devices (zpool-status(8),
+    //! zpoolconcepts(7)). `redundancy` judges the copies.
 
     use super::{HopFinding, kernel_evidence};
     use crate::durability::device_view::FlushOutcome;
     use crate::durability::fact_reader::FactReader;
-    use crate::durability::{Impact, Remedy};
+    use crate::durability::{Remedy, VerdictImpact};
     use crate::facts::catalog::mount::{self, VdevState};
     use crate::facts::{FactValue, Key, Reading, Subject, UnknownReason};
 
-    /// Findings about the pool of a mount; none if it works and all its devices are known.
-    pub fn pool_findings(ask: &mut FactReader, hop: &Subject) -> Vec<HopFinding> {
+    /// Empty if the pool works and all devices of the pool are known.
+    pub fn zfs_pool_findings(ask: &mut FactReader, hop: &Subject) -> Vec<HopFinding> {
         let name = hop.name();
         let mut found = Vec::new();
         match ask.get(hop, &mount::ZFS_POOL_STATE) {
             Some(VdevState::Online | VdevState::Degraded) => {}
             Some(state @ (VdevState::Faulted | VdevState::Unavailable)) => {
                 let says = format!("the ZFS pool of {name} has failed ({state})");
-                let bears = Impact::AtRisk(Remedy::RestoreArray(hop.clone()));
+                let bears = VerdictImpact::AtRisk(Remedy::RestoreArray(hop.clone()));
                 found.push((
                     FlushOutcome::Unknown,
                     kernel_evidence(ask, hop, &mount::ZFS_POOL_STATE, bears, says),
@@ -32,10 +33,16 @@ mod pool {
                 let says = format!("the ZFS pool of {name} refuses writes ({state})");
                 found.push((
                     FlushOutcome::Unknown,
-                    kernel_evidence(ask, hop, &mount::ZFS_POOL_STATE, Impact::Unproven, says),
+                    kernel_evidence(
+                        ask,
+                        hop,
+                        &mount::ZFS_POOL_STATE,
+                        VerdictImpact::Unproven,
+                        says,
+                    ),
                 ));
             }
-            None => found.extend(unknown_finding(
+            None => found.extend(unknown_pool_fact_finding(
                 ask,
                 hop,
                 &mount::ZFS_POOL_STATE,
@@ -46,20 +53,21 @@ mod pool {
             Some(false) => {}
             Some(true) => {
                 let says = format!("the ZFS pool of {name} holds permanently damaged data");
-                let bears = Impact::AtRisk(Remedy::RestorePoolFiles(hop.clone()));
+                let bears = VerdictImpact::AtRisk(Remedy::RestorePoolFiles(hop.clone()));
                 found.push((
                     FlushOutcome::Unknown,
                     kernel_evidence(ask, hop, &mount::ZFS_DAMAGED, bears, says),
                 ));
             }
-            // Captures of earlier versions lack this fact, like hosts without the zpool command.
+            // Captures of earlier versions lack this fact, and so do hosts without the zpool
+            // command.
             None if is_unknown_because(
                 ask,
                 hop,
                 &mount::ZFS_DAMAGED,
                 UnknownReason::NotCollected,
             ) => {}
-            None => found.extend(unknown_finding(
+            None => found.extend(unknown_pool_fact_finding(
                 ask,
                 hop,
                 &mount::ZFS_DAMAGED,
@@ -67,7 +75,7 @@ mod pool {
             )),
         }
         if ask.get(hop, &mount::ZFS_DEVICES).is_none() {
-            found.extend(unknown_finding(
+            found.extend(unknown_pool_fact_finding(
                 ask,
                 hop,
                 &mount::ZFS_DEVICES,
@@ -86,9 +94,8 @@ mod pool {
         matches!(ask.facts.reading(hop, key.id()), Reading::Unknown { why, .. } if *why == reason)
     }
 
-    /// Evidence that something is unknown; none without the zpool command, where nothing can be
-    /// read.
-    fn unknown_finding<T: FactValue>(
+    /// `None` if the zpool command is missing, because then nothing about the pool can be read.
+    fn unknown_pool_fact_finding<T: FactValue>(
         ask: &mut FactReader,
         hop: &Subject,
         key: &Key<T>,
@@ -101,36 +108,37 @@ mod pool {
         let says = format!("{} is ZFS, and {what} is unknown", hop.name());
         Some((
             FlushOutcome::Unknown,
-            kernel_evidence(ask, hop, key, Impact::Unproven, says),
+            kernel_evidence(ask, hop, key, VerdictImpact::Unproven, says),
         ))
     }
 }
 mod file_system;
 mod layer_state;
 mod mapping {
-    //! The state of a device-mapper device, from the status of its targets (root only). A failed
-    //! target lost what it acknowledged; one that refuses writes acknowledges nothing, so older
-    //! data is merely unproven.
+    //! State of a device-mapper device, from the status of its targets (root only).
+    //!
+    //! A failed target lost acknowledged data. A target that refuses writes acknowledges nothing,
+    //! so older data is merely unproven.
 
     use super::{HopFinding, kernel_evidence, layer_state};
     use crate::durability::device_view::FlushOutcome;
     use crate::durability::fact_reader::FactReader;
-    use crate::durability::{Impact, Remedy};
+    use crate::durability::{Remedy, VerdictImpact};
     use crate::facts::catalog::device::{self, DeviceKind, MappingState};
     use crate::facts::{Reading, Subject, UnknownReason};
 
-    /// None if the device works or its kind has no state.
-    pub fn mapping_finding(
+    /// `None` if the device works, or if devices of its kind have no state.
+    pub fn mapping_fault_finding(
         ask: &mut FactReader,
         hop: &Subject,
         kind: DeviceKind,
     ) -> Option<HopFinding> {
-        if !layer_state::may_fail(ask.facts, hop, kind) {
+        if !layer_state::can_have_failing_targets(ask.facts, hop, kind) {
             return None;
         }
         let name = hop.name();
         let Some(state) = ask.get(hop, &device::DM_STATE) else {
-            // Without dmsetup the state cannot be read.
+            // The state cannot be read without dmsetup.
             if matches!(
                 ask.facts.get(hop, &device::DM_STATE),
                 Reading::Unknown {
@@ -144,7 +152,7 @@ mod mapping {
             let says = format!("it is unknown whether the targets of {name} work");
             return Some((
                 FlushOutcome::Unknown,
-                kernel_evidence(ask, hop, &device::KIND, Impact::Unproven, says),
+                kernel_evidence(ask, hop, &device::KIND, VerdictImpact::Unproven, says),
             ));
         };
         let (passage, bears, says) = match state {
@@ -156,28 +164,34 @@ mod mapping {
             }
             MappingState::WriteHole => (
                 FlushOutcome::Sent,
-                Impact::AtRisk(Remedy::RebuildArray(hop.clone())),
+                VerdictImpact::AtRisk(Remedy::RebuildArray(hop.clone())),
                 format!(
                     "{name} is degraded with its write hole open: a power failure can damage data at rest"
                 ),
             ),
-            MappingState::Full => not_writable(format!("{name} is full, so writes wait or fail")),
-            MappingState::ReadOnly => not_writable(format!("{name} refuses writes (read only)")),
-            MappingState::NeedsCheck => not_writable(format!(
+            MappingState::Full => {
+                write_refused_finding(format!("{name} is full, so writes wait or fail"))
+            }
+            MappingState::ReadOnly => {
+                write_refused_finding(format!("{name} refuses writes (read only)"))
+            }
+            MappingState::NeedsCheck => write_refused_finding(format!(
                 "the metadata of {name} needs a check; it refuses writes until then"
             )),
-            MappingState::NoPath => not_writable(format!("none of the paths of {name} works")),
-            MappingState::Error => not_writable(format!(
+            MappingState::NoPath => {
+                write_refused_finding(format!("none of the paths of {name} works"))
+            }
+            MappingState::Error => write_refused_finding(format!(
                 "{name} reports an error, so its data may be damaged"
             )),
             MappingState::Lost => (
                 FlushOutcome::Unknown,
-                Impact::AtRisk(Remedy::RepairMapping(hop.clone())),
+                VerdictImpact::AtRisk(Remedy::RepairMapping(hop.clone())),
                 format!("the snapshot {name} is invalid: its data is lost"),
             ),
             MappingState::Failed => (
                 FlushOutcome::Unknown,
-                Impact::AtRisk(Remedy::RepairMapping(hop.clone())),
+                VerdictImpact::AtRisk(Remedy::RepairMapping(hop.clone())),
                 format!("{name} has failed: its data cannot be read"),
             ),
         };
@@ -187,27 +201,26 @@ mod mapping {
         ))
     }
 
-    fn not_writable(says: String) -> (FlushOutcome, Impact, String) {
-        (FlushOutcome::Unknown, Impact::Unproven, says)
+    fn write_refused_finding(says: String) -> (FlushOutcome, VerdictImpact, String) {
+        (FlushOutcome::Unknown, VerdictImpact::Unproven, says)
     }
 }
 mod queue;
 
-pub use file_system::{directory_evidence, mount_findings};
+pub use file_system::{directory_flags_evidence, mount_findings};
 pub use layer_state::is_stateless;
 pub use queue::queue_findings;
 
-use super::device_view::{Cache, FlushOutcome};
+use super::device_view::{CacheVolatility, FlushOutcome};
 use super::fact_reader::FactReader;
-use super::{Evidence, Impact, Layer};
+use super::{Evidence, Layer, VerdictImpact};
 use crate::facts::{Key, Subject};
 use crate::ternary::Ternary;
 
-/// The disks below a hop, taken together.
 #[derive(Clone, Copy, Debug)]
 pub struct DisksBelow {
-    pub cache: Cache,
-    /// Whether one of them reports *write back*.
+    pub cache: CacheVolatility,
+    /// Whether at least one disk reports *write back*.
     pub write_back: Ternary,
     /// Whether no hop between here and the disks keeps data that only a flush writes out.
     pub is_stateless: Ternary,
@@ -219,7 +232,7 @@ fn kernel_evidence<T>(
     ask: &FactReader,
     hop: &Subject,
     from: &Key<T>,
-    bears: Impact,
+    bears: VerdictImpact,
     says: String,
 ) -> Evidence {
     let source = ask.source_text(hop, from);

@@ -1,40 +1,43 @@
-//! The measurement layer: flushes that reached the disks while the probe committed. It only lowers
-//! a verdict, so a missing measurement is no evidence. Zero flushes are evidence only if the kernel
-//! counts them and a disk needs them; FUA writes and bio-based devices count none.
+//! The measurement layer: flushes that reached the disks while the probe committed.
+//!
+//! A measurement only lowers a verdict, so a missing one is no evidence. Zero flushes count only if
+//! the kernel counts flushes and a disk needs them. FUA writes and bio-based devices are not
+//! counted.
 
 use std::collections::BTreeMap;
 
 use super::device_view::{DiskAssessment, FlushOutcome};
 use super::fact_reader::FactReader;
-use super::{Evidence, Impact, Layer, Remedy};
+use super::{Evidence, Layer, Remedy, VerdictImpact};
 use crate::facts::catalog::device::{self, Capacitor, Medium};
 use crate::facts::catalog::probe;
 use crate::facts::{FactValue, Key, Subject};
 use crate::ternary::Ternary;
 
-/// With fewer flushes per commit than this none of the probe's arrived; a few may come from other
-/// processes.
+/// Below this number of flushes per commit, none of the probe's flushes arrived; the few that were
+/// counted may come from other processes.
 const NO_FLUSH_ARRIVED: f64 = 0.01;
-/// More flushes per commit and disk than this include those of other processes: one per overwrite,
-/// and two for a journal commit (before and after the commit block).
+/// Limit per commit and disk: one flush for an overwrite, and two for a journal commit (before and
+/// after the commit block). Any more come from other processes.
 const MAX_FLUSHES_PER_COMMIT: f64 = 3.0;
-/// A flush to flash that takes this long, in µs, writes something out. Rules about slow flushes use
+/// In µs: a flush to flash that takes this long writes something out. Rules about slow flushes use
 /// the same value.
 const CACHE_WRITE_MICROS: f64 = 400.0;
 
-/// A note on more flushes than the probe can have caused: the count is then no evidence.
+/// A note if more flushes arrived than the probe can have caused, so that their count is no
+/// evidence.
 pub fn foreign_flushes_note(
     ask: &mut FactReader,
     target: &Subject,
     disks: &BTreeMap<&Subject, &DiskAssessment>,
 ) -> Option<String> {
-    let counted = counting_disks(ask, disks.iter().map(|(disk, leaf)| (*disk, *leaf))).len();
+    let counted = flush_counting_disks(ask, disks.iter().map(|(disk, leaf)| (*disk, *leaf))).len();
     let arrived = ask
         .get(target, &probe::FLUSHES_PER_COMMIT)
         .filter(|arrived| has_foreign_flushes(*arrived, counted))?;
     let says = format!(
         "Other programs flush these disks too ({arrived:.2} flushes per probe commit): the count does not show \
-         whether those of the probe arrive."
+         whether the probe's flushes arrive."
     );
     (counted > 0).then_some(says)
 }
@@ -44,8 +47,8 @@ fn has_foreign_flushes(arrived: f64, counted: usize) -> bool {
     arrived > MAX_FLUSHES_PER_COMMIT * counted as f64
 }
 
-/// The disks that need flushes and count them.
-fn counting_disks<'l>(
+/// Disks that need flushes, and whose flushes the kernel counts.
+fn flush_counting_disks<'l>(
     ask: &mut FactReader,
     leaves: impl Iterator<Item = (&'l Subject, &'l DiskAssessment)>,
 ) -> Vec<&'l DiskAssessment> {
@@ -57,17 +60,17 @@ fn counting_disks<'l>(
         .collect()
 }
 
-/// The evidence of the probe for a target, given the expected state of its flushes.
+/// `flush` is the expected outcome of a flush on the way to the disks.
 pub fn measurement_evidence<'l>(
     ask: &mut FactReader,
     target: &Subject,
     flush: FlushOutcome,
     leaves: impl Iterator<Item = (&'l Subject, &'l DiskAssessment)> + Clone,
 ) -> Vec<Evidence> {
-    let mut found: Vec<Evidence> = flush_cost_evidence(ask, target, leaves.clone())
+    let mut found: Vec<Evidence> = slow_flush_evidence(ask, target, leaves.clone())
         .into_iter()
         .collect();
-    let counted = counting_disks(ask, leaves);
+    let counted = flush_counting_disks(ask, leaves);
     let expected = may_reach_disks(flush) && !counted.is_empty();
     let ours = |arrived: &f64| expected && !has_foreign_flushes(*arrived, counted.len());
     if let Some(arrived) = ask.get(target, &probe::FLUSHES_PER_COMMIT).filter(ours) {
@@ -76,9 +79,9 @@ pub fn measurement_evidence<'l>(
             let bears = {
                 let mend = Remedy::FindLostFlushes(target.clone());
                 if safe {
-                    Impact::Contradictory(mend)
+                    VerdictImpact::Contradictory(mend)
                 } else {
-                    Impact::AtRisk(mend)
+                    VerdictImpact::AtRisk(mend)
                 }
             };
             (
@@ -87,12 +90,12 @@ pub fn measurement_evidence<'l>(
             )
         } else if arrived < probe::TOO_FEW_FLUSHES {
             (
-                Impact::Unproven,
+                VerdictImpact::Unproven,
                 format!("only {arrived:.2} flushes per commit reached the disks"),
             )
         } else {
             (
-                Impact::Durable,
+                VerdictImpact::Durable,
                 format!("{arrived:.2} flushes per commit reached the disks' drivers"),
             )
         };
@@ -107,22 +110,22 @@ pub fn measurement_evidence<'l>(
     if ask.get(target, &probe::IMPLAUSIBLE) == Some(true) {
         let because = ask.get(target, &probe::IMPLAUSIBLE_BECAUSE);
         let says = because.unwrap_or_else(|| {
-            "flushes returned faster than such a disk can complete them".to_owned()
+            "flushes returned faster than a disk of this kind can complete them".to_owned()
         });
         found.push(measured_evidence(
             ask,
             target,
             &probe::IMPLAUSIBLE,
-            Impact::Unproven,
+            VerdictImpact::Unproven,
             says,
         ));
     }
     found
 }
 
-/// A slow flush at a drive that should have nothing to write out: claim and behaviour disagree. No
-/// commit is lost by it, since the flush is sent and executed.
-fn flush_cost_evidence<'l>(
+/// A slow flush at a drive that reports nothing to write out: report and behaviour disagree. No
+/// commit is lost, because the flush is sent and executed.
+fn slow_flush_evidence<'l>(
     ask: &mut FactReader,
     target: &Subject,
     leaves: impl Iterator<Item = (&'l Subject, &'l DiskAssessment)>,
@@ -147,14 +150,14 @@ fn flush_cost_evidence<'l>(
             flash.then(|| format!("{} reports that it {claim}", disk.name()))
         })?;
     let says = format!(
-        "a flush takes {}, although {idle}: it writes something out nevertheless",
+        "a flush takes {}, although {idle}: it still writes something out",
         probe::FLUSH_COST.info.format_value(&micros.into_value())
     );
     Some(measured_evidence(
         ask,
         target,
         &probe::FLUSH_COST,
-        Impact::Durable,
+        VerdictImpact::Durable,
         says,
     ))
 }
@@ -167,7 +170,7 @@ fn measured_evidence<T>(
     ask: &FactReader,
     target: &Subject,
     from: &Key<T>,
-    bears: Impact,
+    bears: VerdictImpact,
     says: String,
 ) -> Evidence {
     let source = ask.source_text(target, from);

@@ -1,9 +1,11 @@
-//! Redundancy: what one more fault costs, independent of power failures. It stands next to the
-//! verdict and never changes it. The worst layer decides. State that only a controller, LVM or a
-//! peer knows is *unknown*, which does not appear in a heading.
+//! Redundancy: the cost of one more disk failure, apart from power failures. Redundancy is reported
+//! next to the verdict and never changes the verdict.
+//!
+//! The worst layer decides. Redundancy that only a controller, LVM or a peer can report is
+//! *unknown*; headings do not mention *unknown*.
 
-use super::controller;
 use super::fact_reader::FactReader;
+use super::raid_controller;
 use crate::facts::catalog::device::{
     self, ArrayLevel, ArrayState, ConsistencyPolicy, DeviceKind, MappingState, SyncAction,
 };
@@ -12,12 +14,12 @@ use crate::facts::{Scope, Subject};
 
 pub use crate::facts::catalog::target::Redundancy;
 
-/// The redundancy of a layer, with a sentence if there is something to report.
+/// Redundancy of a layer, with a sentence if there is something to report.
 type LayerRedundancy = (Redundancy, Option<String>);
 
-/// The redundancy below a target, and what is missing, in sentences.
+/// Redundancy below a target, with sentences about missing disks or copies.
 pub fn target_redundancy(ask: &mut FactReader, target: &Subject) -> (Redundancy, String) {
-    let stack = ask.facts.stack(target);
+    let stack = ask.facts.layers_below(target);
     let mut found: Vec<LayerRedundancy> = stack
         .iter()
         .flat_map(|hop| hop_redundancy(ask, hop))
@@ -46,7 +48,7 @@ fn device_redundancy(ask: &mut FactReader, hop: &Subject) -> Vec<LayerRedundancy
         }
         Some(DeviceKind::Multipath) => mapping_redundancy(ask, hop, true).into_iter().collect(),
         Some(DeviceKind::Drbd | DeviceKind::Dmraid) => vec![(Redundancy::Unknown, None)],
-        Some(DeviceKind::Disk) => volume_redundancy(ask, hop).into_iter().collect(),
+        Some(DeviceKind::Disk) => raid_volume_redundancy(ask, hop).into_iter().collect(),
         Some(
             DeviceKind::Partition
             | DeviceKind::Crypt
@@ -62,11 +64,11 @@ fn device_redundancy(ask: &mut FactReader, hop: &Subject) -> Vec<LayerRedundancy
     }
 }
 
-/// A RAID volume: only the controller's own tool knows.
-fn volume_redundancy(ask: &mut FactReader, hop: &Subject) -> Option<LayerRedundancy> {
+/// *Unknown* for a RAID volume, because only the controller's own tool reports the redundancy.
+fn raid_volume_redundancy(ask: &mut FactReader, hop: &Subject) -> Option<LayerRedundancy> {
     let transport = ask.get(hop, &device::TRANSPORT);
-    let is_one = controller::is_behind_raid(ask, hop, transport)
-        && !controller::is_passthrough_disk(ask, hop);
+    let is_one = raid_controller::is_behind_raid(ask, hop, transport)
+        && !raid_controller::is_passthrough_disk(ask, hop);
     is_one.then_some((Redundancy::Unknown, None))
 }
 
@@ -97,7 +99,7 @@ fn mapping_redundancy(ask: &mut FactReader, hop: &Subject, paths: bool) -> Optio
         Some(MappingState::Rebuilding) => (Redundancy::Degraded, "is being rebuilt"),
         Some(MappingState::Resyncing) => (
             Redundancy::Unknown,
-            "resyncs, and its copies may still differ",
+            "is resyncing, and its copies may still differ",
         ),
         Some(MappingState::Failed | MappingState::Lost | MappingState::NoPath) => {
             (Redundancy::Failed, "has failed")
@@ -127,10 +129,10 @@ fn array_redundancy(ask: &mut FactReader, hop: &Subject) -> Vec<LayerRedundancy>
     if level.is_container() {
         return Vec::new();
     }
-    let title = level.title();
+    let title = level.display_name();
     if let Some(state) = ask
         .get(hop, &device::MD_STATE)
-        .filter(|state| is_down(*state))
+        .filter(|state| is_array_stopped(*state))
     {
         return vec![(
             Redundancy::Failed,
@@ -160,8 +162,8 @@ fn array_redundancy(ask: &mut FactReader, hop: &Subject) -> Vec<LayerRedundancy>
                     "{name} ({title}) has an open write hole: a power failure followed by a disk failure can damage data at \
                      rest."
                 );
-                // For a degraded array the verdict reports it: a power failure alone is enough
-                // there.
+                // For a degraded array the verdict reports the write hole, because a power failure
+                // alone can then do the damage.
                 let lacks = ask.get(hop, &device::MD_DEGRADED).is_some_and(|missing| missing > 0);
                 Some((Redundancy::WriteHole, (!lacks).then_some(says)))
             }
@@ -179,14 +181,13 @@ fn is_without_copies(level: ArrayLevel) -> bool {
     level.tolerated_losses(2).is_none()
 }
 
-fn is_down(state: ArrayState) -> bool {
+fn is_array_stopped(state: ArrayState) -> bool {
     matches!(
         state,
         ArrayState::Clear | ArrayState::Inactive | ArrayState::Broken
     )
 }
 
-/// Compares the number of missing members with what the level tolerates.
 fn member_redundancy(
     ask: &mut FactReader,
     hop: &Subject,
@@ -194,7 +195,7 @@ fn member_redundancy(
     members: u64,
     spares: u64,
 ) -> LayerRedundancy {
-    let (name, title) = (hop.name(), level.title());
+    let (name, title) = (hop.name(), level.display_name());
     match ask.get(hop, &device::MD_DEGRADED) {
         None => (Redundancy::Unknown, None),
         Some(0) if spares == 0 => (Redundancy::None, None),
@@ -206,7 +207,7 @@ fn member_redundancy(
             (
                 Redundancy::Unknown,
                 Some(format!(
-                    "{name} ({title}) resyncs: its copies may still differ."
+                    "{name} ({title}) is resyncing: its copies may still differ."
                 )),
             )
         }
@@ -221,7 +222,7 @@ fn member_redundancy(
             let left = members.saturating_sub(missing);
             let state = format!("{name} ({title}) runs on {left} of {members} members");
             match spares.checked_sub(missing) {
-                _ if level.may_tolerate_more() => (
+                _ if level.may_tolerate_more_losses() => (
                     Redundancy::Degraded,
                     Some(format!("{state}: one more failure can lose the array.")),
                 ),
@@ -244,7 +245,7 @@ fn member_redundancy(
 
 fn mount_redundancy(ask: &mut FactReader, hop: &Subject) -> Option<LayerRedundancy> {
     match ask.get(hop, &mount::CLASS)? {
-        MountClass::Zfs => Some(pool_redundancy(ask, hop)),
+        MountClass::Zfs => Some(zfs_pool_redundancy(ask, hop)),
         MountClass::Block => btrfs_redundancy(ask, hop),
         MountClass::Network
         | MountClass::Memory
@@ -254,8 +255,9 @@ fn mount_redundancy(ask: &mut FactReader, hop: &Subject) -> Option<LayerRedundan
     }
 }
 
-/// By the pool state of ZFS (zpool-status(8)); an online pool may be a single disk.
-fn pool_redundancy(ask: &mut FactReader, hop: &Subject) -> LayerRedundancy {
+/// Decided by the pool state (zpool-status(8)). *Unknown* for an online pool, which may be a single
+/// disk.
+fn zfs_pool_redundancy(ask: &mut FactReader, hop: &Subject) -> LayerRedundancy {
     let name = hop.name();
     let lost = ask.get(hop, &mount::ZFS_LOST).unwrap_or_default();
     let lacks = if lost.is_empty() {
@@ -282,7 +284,7 @@ fn pool_redundancy(ask: &mut FactReader, hop: &Subject) -> LayerRedundancy {
     }
 }
 
-/// By the profiles of btrfs and its missing devices.
+/// Decided by the profiles and the missing devices.
 fn btrfs_redundancy(ask: &mut FactReader, hop: &Subject) -> Option<LayerRedundancy> {
     let name = hop.name();
     if ask.get(hop, &mount::FSTYPE)? != "btrfs" {
@@ -316,7 +318,7 @@ fn btrfs_redundancy(ask: &mut FactReader, hop: &Subject) -> Option<LayerRedundan
         );
         return Some((Redundancy::WriteHole, Some(says)));
     }
-    // Data stored once is lost with its device, whatever the metadata profile, and vice versa.
+    // Data and metadata both need copies: either is lost with a device if stored only once.
     let copies = in_copies(&data) && metadata.as_deref().is_none_or(in_copies);
     let known = metadata.is_some() && ask.get(hop, &mount::BTRFS_MISSING).is_some();
     copies.then_some((

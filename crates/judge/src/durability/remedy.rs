@@ -1,23 +1,22 @@
-//! Remedies for causes that endanger a commit, and the impact of evidence: what endangers a commit
-//! must name a remedy. Remedies that cannot be done on this host name the place.
+//! Remedies for causes that endanger a commit, and the impact of evidence. The type of the impact
+//! ensures that every such cause has a remedy.
 
 use crate::facts::Subject;
 use crate::facts::catalog::target::VerdictKind;
 
-/// The impact of a piece of evidence on the verdict.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub enum Impact {
+pub enum VerdictImpact {
     /// Nothing endangers a commit.
     Durable,
     /// Whether a commit survives is unknown.
     Unproven,
-    /// A commit may be lost until this is fixed.
+    /// A commit may be lost until the remedy is applied.
     AtRisk(Remedy),
-    /// It contradicts another layer until this is fixed.
+    /// The evidence contradicts another layer until the remedy is applied.
     Contradictory(Remedy),
 }
 
-impl Impact {
+impl VerdictImpact {
     pub fn into_parts(self) -> (VerdictKind, Option<Remedy>) {
         match self {
             Self::Durable => (VerdictKind::Durable, None),
@@ -39,7 +38,6 @@ pub enum Remedy {
         value: &'static str,
         server: Subject,
     },
-    /// Reset a setting to its default.
     ResetSetting {
         setting: &'static str,
         server: Subject,
@@ -52,7 +50,7 @@ pub enum Remedy {
     EnableBarriers(Subject),
     /// Add a journal to an ext3 or ext4 file system.
     AddJournal(Subject),
-    /// Mount an ext3 or ext4 file system so that it loads its journal.
+    /// Mount an ext3 or ext4 file system without the option that skips loading the journal.
     LoadJournal(Subject),
     /// Replace ext2, which cannot have a journal.
     ReplaceFileSystem(Subject),
@@ -62,35 +60,34 @@ pub enum Remedy {
     ZfsSync(Subject),
     /// Let ZFS flush its disks again.
     ZfsFlush,
-    /// Set a queue to *write back* again.
+    /// Set a queue back to *write back* after somebody set the queue to *write through*.
     WriteBackQueue(Subject),
     ReplaceBattery(Subject),
-    /// Switch off the caches of the disks behind a RAID volume.
+    /// Switch off the write caches of the disks behind a RAID volume.
     DisableMemberCaches(Subject),
     /// Move the data to a disk that outlives the instance.
     PersistentDisk(Subject),
     /// Replace a disk whose power-loss protection has failed.
     ReplaceDisk(Subject),
-    /// Restore a failed array: its members, or the data from a backup.
+    /// Restore the members of a failed array, or its data from a backup.
     RestoreArray(Subject),
     /// Repair a failed mapped device, or restore its data from a backup.
     RepairMapping(Subject),
-    /// Restore the damaged files of a ZFS pool.
+    /// Restore the damaged files of a ZFS pool from a backup.
     RestorePoolFiles(Subject),
     /// Replace the missing member of an array.
     RebuildArray(Subject),
     Rule {
-        /// Whether it can be done on this host.
+        /// Whether the remedy can be applied on this host.
         here: bool,
-        /// One sentence.
         text: String,
     },
-    /// Find the layer that loses flushes; nothing on this host shows it.
+    /// Find the layer that loses flushes, which nothing on this host reveals.
     FindLostFlushes(Subject),
 }
 
 impl Remedy {
-    /// Whether it can be done on this host.
+    /// Whether the remedy can be applied on this host.
     pub fn is_local(&self) -> bool {
         match self {
             Self::FindLostFlushes(_) => false,
@@ -118,7 +115,6 @@ impl Remedy {
         }
     }
 
-    /// One or two sentences.
     pub fn sentence(&self) -> String {
         match self {
             // Writes made while fsync was off exist only in the kernel's memory.
@@ -142,17 +138,17 @@ impl Remedy {
                 format!("Remount {} with barriers on.", mount.name())
             }
             Self::AddJournal(mount) if mount.name() == ROOT => {
-                "From a rescue system, run e2fsck -f on the device of /, then tune2fs -O has_journal."
+                "From a rescue system, run `e2fsck -f DEVICE` and `tune2fs -O has_journal DEVICE` for the device of /."
                     .to_owned()
             }
             Self::AddJournal(mount) => {
-                format!("Unmount {}, run e2fsck -f, then tune2fs -O has_journal.", mount.name())
+                format!("Unmount {}, run `e2fsck -f DEVICE`, then `tune2fs -O has_journal DEVICE`.", mount.name())
             }
             Self::LoadJournal(mount) if mount.name() == ROOT => {
                 "Boot without norecovery in rootflags= and in the line of / in /etc/fstab.".to_owned()
             }
             Self::LoadJournal(mount) => {
-                format!("Unmount {}, and mount it without norecovery, which loads its journal.", mount.name())
+                format!("Unmount {}, then mount it without norecovery, so that its journal is loaded.", mount.name())
             }
             Self::ReplaceFileSystem(mount) => {
                 format!("Move the data from {} to a file system with a journal.", mount.name())
@@ -168,7 +164,7 @@ impl Remedy {
             Self::ZfsFlush => "Set zfs_nocacheflush and zil_nocacheflush of the ZFS module to 0.".to_owned(),
             Self::WriteBackQueue(device) => {
                 format!(
-                    "Set queue/write_cache of {} to `write back` and remove what overrides it (udev rule, tuned, rc.local).",
+                    "Set queue/write_cache of {} to `write back`, and remove the setting that overrides it (udev rule, tuned, rc.local).",
                     device.name()
                 )
             }
@@ -177,7 +173,7 @@ impl Remedy {
                 disk.name()
             ),
             Self::DisableMemberCaches(disk) => format!(
-                "Switch off the caches of the disks behind {} with the controller's tool.",
+                "Switch off the write caches of the disks behind {} with the controller's tool.",
                 disk.name()
             ),
             Self::PersistentDisk(disk) => {
@@ -185,39 +181,39 @@ impl Remedy {
             }
             Self::ReplaceDisk(disk) => format!("Copy the data away from {} and replace it.", disk.name()),
             Self::RestoreArray(array) => format!(
-                "Bring back the missing members of {}, or restore the data from a backup.",
+                "Reattach the missing members of {} (`mdadm ARRAY --re-add DEVICE`, `zpool online POOL DEVICE`), or restore the data from a backup.",
                 array.name()
             ),
             Self::RepairMapping(device) => format!(
-                "Repair {} (for volumes of LVM: lvconvert --repair), or restore the data from a backup.",
+                "Repair {} (LVM: `lvconvert --repair VG/LV`), or restore the data from a backup.",
                 device.name()
             ),
             Self::RestorePoolFiles(mount) => format!(
-                "Restore from a backup what `zpool status -v` lists for the pool of {}, then run zpool scrub.",
+                "Restore the files that `zpool status -v` lists for the pool of {}, then run `zpool scrub POOL`.",
                 mount.name()
             ),
             Self::RebuildArray(array) => {
                 format!(
-                    "Replace the missing member of {} and let it rebuild before doing anything else.",
+                    "Replace the missing member of {}, and let the array rebuild before anything else.",
                     array.name()
                 )
             }
             Self::Rule { text, .. } => text.clone(),
             Self::FindLostFlushes(target) => format!(
-                "None is known: something between the server and the disks of {} loses flushes; check each layer, its disks, \
-                 its controller and the hypervisor.",
+                "No fix is known: something between the server and the disks of {} loses flushes; check each layer, the disks, \
+                 the controller and the hypervisor.",
                 target.name()
             ),
         }
     }
 }
 
-/// It cannot be unmounted while the system runs.
+/// The root file system cannot be unmounted while the system runs.
 const ROOT: &str = "/";
 
-/// Whether the first remedy can be done on this host, and the remedies in sentences, those for this
-/// host first.
-pub fn summary(mends: &[&Remedy]) -> Option<(bool, String)> {
+/// Whether the first remedy can be applied on this host, and the sentences of all remedies, local
+/// ones first.
+pub fn remedies_summary(mends: &[&Remedy]) -> Option<(bool, String)> {
     let mut distinct: Vec<&Remedy> = Vec::new();
     for mend in mends {
         if !distinct.contains(mend) {
@@ -233,7 +229,7 @@ pub fn summary(mends: &[&Remedy]) -> Option<(bool, String)> {
         .map(|mend| mend.sentence())
         .collect();
     if more > 0 {
-        says.push(format!("{more} more causes are in the evidence."));
+        says.push(format!("{more} more causes are listed in the evidence."));
     }
     Some((here, says.join(" ")))
 }

@@ -1,30 +1,32 @@
-//! All paths from a target down to its disks: partitions, arrays, mappings, and the file system
-//! below a loop file.
+//! All paths from a target to its disks: through partitions, arrays, mappings, and the file system
+//! of a loop file.
 //!
-//! A stack with too many paths is merged into one, in which every layer must hold for every disk.
+//! A stack with too many paths is merged into one path, whose every layer must hold for every disk.
 
-use crate::bounds::{HOPS, ROUTES};
 use crate::facts::{FactSet, Subject};
+use crate::limits::{HOPS, ROUTES};
 
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Route {
-    /// From the target to the end.
+    /// From the target to the last device found.
     pub hops: Vec<Subject>,
     /// The last hop, or all ends of a merged path.
     pub ends: Vec<Subject>,
-    /// Why it has no proper end.
+    /// Reason why the path does not end at a proper device.
     pub broken: Option<String>,
 }
 
 /// All paths, and whether they were merged into one.
-pub fn routes(facts: &FactSet, target: &Subject) -> (Vec<Route>, bool) {
+pub fn find_routes(facts: &FactSet, target: &Subject) -> (Vec<Route>, bool) {
     let mut done: Vec<Route> = Vec::new();
     let mut open = vec![vec![target.clone()]];
     while let Some(hops) = open.pop() {
         if done.len() > ROUTES {
             return (vec![merged_route(facts, target, &done)], true);
         }
-        let below = hops.last().map_or(&[][..], |last| facts.below(last));
+        let below = hops
+            .last()
+            .map_or(&[][..], |last| facts.directly_below(last));
         if below.is_empty() {
             done.push(finished_route(hops, None));
         } else if hops.len() >= HOPS {
@@ -54,10 +56,10 @@ fn finished_route(hops: Vec<Subject>, broken: Option<String>) -> Route {
 }
 
 fn merged_route(facts: &FactSet, target: &Subject, seen: &[Route]) -> Route {
-    let stack = facts.stack(target);
+    let stack = facts.layers_below(target);
     let ends = stack
         .iter()
-        .filter(|hop| facts.below(hop).is_empty())
+        .filter(|hop| facts.directly_below(hop).is_empty())
         .cloned()
         .collect();
     let broken = seen.iter().find_map(|route| route.broken.clone());
@@ -88,7 +90,7 @@ mod tests {
         for (top, base) in [(&t, &a), (&t, &b), (&a, &c), (&b, &c)] {
             facts.add_edge(top, base);
         }
-        let (found, merged) = routes(&facts, &t);
+        let (found, merged) = find_routes(&facts, &t);
         assert!(!merged);
         let hops: Vec<_> = found.iter().map(|route| route.hops.clone()).collect();
         assert_eq!(hops, [vec![t.clone(), a, c.clone()], vec![t, b, c]]);
@@ -105,7 +107,7 @@ mod tests {
         for (top, base) in [(&t, &a), (&a, &b), (&b, &a)] {
             facts.add_edge(top, base);
         }
-        let (found, _) = routes(&facts, &t);
+        let (found, _) = find_routes(&facts, &t);
         assert_eq!(found.len(), 1);
         assert!(found[0].broken.is_some());
     }
@@ -120,11 +122,11 @@ mod tests {
                 facts.add_edge(&device(layer, top), &device(layer + 1, base));
             }
         }
-        let (found, merged) = routes(&facts, &target);
+        let (found, merged) = find_routes(&facts, &target);
         assert!(merged);
         assert_eq!(found.len(), 1);
         assert_eq!(found[0].ends, [device(12, 0), device(12, 1)]);
-        assert_eq!(found[0].hops.len(), 1 + facts.stack(&target).len());
+        assert_eq!(found[0].hops.len(), 1 + facts.layers_below(&target).len());
     }
 
     #[test]
@@ -135,7 +137,7 @@ mod tests {
         for layer in 0..100_000 {
             facts.add_edge(&device(layer, 0), &device(layer + 1, 0));
         }
-        let (found, _) = routes(&facts, &target);
+        let (found, _) = find_routes(&facts, &target);
         assert!(found.iter().all(|route| route.broken.is_some()));
     }
 }

@@ -1,41 +1,41 @@
-//! Caps: the best verdict that a rule allows, such as for a release known to lose flushed data.
+//! Caps: the best verdict that a rule allows, for example for a release known to lose flushed data.
 //!
-//! Caps only lower a verdict. The rules are evaluated elsewhere; here a rule that applies is one
-//! more piece of evidence.
+//! A cap only lowers a verdict. The rules are evaluated elsewhere; this module turns each rule that
+//! applies into a piece of evidence.
 
 use std::collections::{BTreeMap, BTreeSet};
 
 use super::fact_reader::FactReader;
-use super::{Evidence, Impact, Layer, Remedy, UndecidedCap};
+use super::{Evidence, Layer, Remedy, UndecidedCap, VerdictImpact};
 use crate::facts::Subject;
 use crate::facts::catalog::target::VerdictKind;
 use crate::ternary::Ternary;
 
-/// A rule that caps the verdicts above a subject.
+/// A rule that caps the verdicts of all targets above a subject.
 #[derive(Clone, Debug)]
-pub struct Cap {
+pub struct VerdictCap {
     pub rule: String,
     pub subject: Subject,
-    /// The best verdict it allows where it applies.
+    /// Best verdict that the rule allows where the rule applies.
     pub standing: VerdictKind,
     pub applies: Ternary,
-    /// Why, as a clause without full stop; a question if undecided.
+    /// Reason, as a clause without full stop; a question if the rule is undecided.
     pub reason: String,
     /// A deciding fact that could not be read, if the rule is undecided.
     pub unread_fact: Option<String>,
-    /// Whether the remedy can be done on this host, and the remedy.
+    /// Whether the remedy can be applied on this host, and its sentence.
     pub remedy: Option<(bool, String)>,
-    /// Names of the facts that decide it.
+    /// Names of the facts that decide the rule.
     pub facts: Vec<&'static str>,
-    /// The assumed ones among them, with their subject, for display.
+    /// Assumed facts among `facts`, with their subject, for display.
     pub assumed: Vec<String>,
 }
 
 #[derive(Debug, Default)]
-pub struct Caps(BTreeMap<Subject, Vec<Cap>>);
+pub struct VerdictCaps(BTreeMap<Subject, Vec<VerdictCap>>);
 
-impl Caps {
-    pub fn new(caps: impl IntoIterator<Item = Cap>) -> Self {
+impl VerdictCaps {
+    pub fn new(caps: impl IntoIterator<Item = VerdictCap>) -> Self {
         let mut all = Self::default();
         for cap in caps {
             all.0.entry(cap.subject.clone()).or_default().push(cap);
@@ -43,9 +43,9 @@ impl Caps {
         all
     }
 
-    /// The evidence of rules that apply. Records their facts as used, so that an assumption which
-    /// lifts a cap is visible.
-    pub fn evidence(&self, ask: &mut FactReader, subject: &Subject) -> Vec<Evidence> {
+    /// Evidence of the rules that apply. Records the facts of all caps as used, so that an
+    /// assumption which lifts a cap is visible.
+    pub fn cap_evidence(&self, ask: &mut FactReader, subject: &Subject) -> Vec<Evidence> {
         let mut found = Vec::new();
         for cap in self.for_subject(subject) {
             ask.dependencies.used.extend(&cap.facts);
@@ -55,22 +55,24 @@ impl Caps {
             {
                 let name = fact.replace(['.', '_'], " ");
                 let says = format!(
-                    "the {name} could not be read, so a known fault that loses flushed data is not ruled out"
+                    "the {name} could not be read, so a known fault that loses flushed data cannot be ruled out"
                 );
                 found.push(Evidence::new(
                     Layer::Rule,
                     subject,
-                    Impact::Unproven,
+                    VerdictImpact::Unproven,
                     says,
                     String::new(),
                 ));
             }
             if cap.applies == Ternary::True {
                 let bears = match (cap.standing, &cap.remedy) {
-                    (VerdictKind::AtRisk, Some((here, text))) => Impact::AtRisk(Remedy::Rule {
-                        here: *here,
-                        text: text.clone(),
-                    }),
+                    (VerdictKind::AtRisk, Some((here, text))) => {
+                        VerdictImpact::AtRisk(Remedy::Rule {
+                            here: *here,
+                            text: text.clone(),
+                        })
+                    }
                     (VerdictKind::AtRisk, None)
                     | (
                         VerdictKind::Contradictory
@@ -78,7 +80,7 @@ impl Caps {
                         | VerdictKind::ProvenByDrill
                         | VerdictKind::Durable,
                         _,
-                    ) => Impact::Unproven,
+                    ) => VerdictImpact::Unproven,
                 };
                 let source = format!("rule {}", cap.rule);
                 found.push(Evidence::new(
@@ -93,19 +95,19 @@ impl Caps {
         found
     }
 
-    /// Undecided rules on these subjects that could lower a verdict.
-    pub fn undecided<'a>(
+    /// Undecided rules about `subjects` that could make the verdict worse than `standing`.
+    pub fn undecided_caps<'a>(
         &self,
         subjects: impl IntoIterator<Item = &'a Subject>,
         standing: VerdictKind,
     ) -> Vec<UndecidedCap> {
-        let open = |cap: &&Cap| cap.applies == Ternary::Unknown && cap.standing < standing;
+        let open = |cap: &&VerdictCap| cap.applies == Ternary::Unknown && cap.standing < standing;
         let caps = subjects
             .into_iter()
             .flat_map(|subject| self.for_subject(subject))
             .filter(open);
         let mut found: Vec<UndecidedCap> = Vec::new();
-        for Cap {
+        for VerdictCap {
             rule,
             standing,
             reason,
@@ -123,7 +125,7 @@ impl Caps {
         found
     }
 
-    /// The number of distinct rules evaluated on these subjects.
+    /// Number of distinct rules evaluated on `subjects`.
     pub fn rule_count<'a>(&self, subjects: impl IntoIterator<Item = &'a Subject>) -> usize {
         let rules: BTreeSet<&str> = subjects
             .into_iter()
@@ -133,7 +135,7 @@ impl Caps {
         rules.len()
     }
 
-    fn for_subject(&self, subject: &Subject) -> &[Cap] {
+    fn for_subject(&self, subject: &Subject) -> &[VerdictCap] {
         self.0.get(subject).map_or(&[], Vec::as_slice)
     }
 }

@@ -1,18 +1,17 @@
-//! The verdict as a whole, on small hosts built here. Single rules are cases of the tables;
-//! properties that must never break are enumerated.
+//! Tests of whole verdicts on small hosts. Single rules are rows of tables; the main invariants are
+//! checked for every combination of facts.
 
 mod caps {
-    //! Caps: a rule lowers the verdict of every target above its subject, never raises one, and is
-    //! named if undecided.
+    //! A cap lowers the verdict of every target above its subject, never raises a verdict, and is
+    //! listed if undecided.
 
-    use super::machine::{Machine, data};
-    use crate::durability::{Cap, Caps, Layer, Verdict, VerdictKind, judge_targets};
+    use super::machine::{TestHost, data_target};
+    use crate::durability::{Layer, Verdict, VerdictCap, VerdictCaps, VerdictKind, judge_targets};
     use crate::facts::Subject;
     use crate::ternary::Ternary;
 
-    /// The verdict of a host with one cap.
-    fn capped(
-        mut machine: Machine,
+    fn verdict_with_cap(
+        mut machine: TestHost,
         subject: &Subject,
         standing: VerdictKind,
         applies: Ternary,
@@ -20,7 +19,7 @@ mod caps {
         let remedy = standing
             .is_at_risk()
             .then(|| (true, "Boot another kernel.".to_owned()));
-        let cap = Cap {
+        let cap = VerdictCap {
             rule: "release.example".to_owned(),
             subject: subject.clone(),
             standing,
@@ -31,32 +30,35 @@ mod caps {
             facts: Vec::new(),
             assumed: Vec::new(),
         };
-        let verdicts = judge_targets(&mut machine.facts, true, &Caps::new([cap]));
+        let verdicts = judge_targets(&mut machine.facts, true, &VerdictCaps::new([cap]));
         verdicts
             .into_iter()
-            .find(|verdict| verdict.target == data())
+            .find(|verdict| verdict.target == data_target())
             .unwrap()
     }
 
-    fn unflushed() -> Machine {
-        Machine::plain().with("mount.barrier", "off")
+    fn machine_without_flushes() -> TestHost {
+        TestHost::with_volatile_disk().with("mount.barrier", "off")
     }
 
-    fn subjects(machine: &Machine) -> Vec<Subject> {
-        let mut all = machine.facts.stack(&data());
-        all.extend([Subject::host(), data()]);
+    fn subjects(machine: &TestHost) -> Vec<Subject> {
+        let mut all = machine.facts.layers_below(&data_target());
+        all.extend([Subject::host(), data_target()]);
         all
     }
 
     #[test]
     fn a_cap_lowers_and_never_raises_whatever_it_is_about() {
         for (start, before) in [
-            (Machine::plain as fn() -> Machine, VerdictKind::Durable),
-            (unflushed, VerdictKind::AtRisk),
+            (
+                TestHost::with_volatile_disk as fn() -> TestHost,
+                VerdictKind::Durable,
+            ),
+            (machine_without_flushes, VerdictKind::AtRisk),
         ] {
             for subject in subjects(&start()) {
                 for standing in [VerdictKind::AtRisk, VerdictKind::Unproven] {
-                    let verdict = capped(start(), &subject, standing, Ternary::True);
+                    let verdict = verdict_with_cap(start(), &subject, standing, Ternary::True);
                     assert_eq!(
                         verdict.standing,
                         before.min(standing),
@@ -74,9 +76,9 @@ mod caps {
 
     #[test]
     fn an_undecided_cap_leaves_the_verdict_and_is_named() {
-        for subject in subjects(&Machine::plain()) {
-            let verdict = capped(
-                Machine::plain(),
+        for subject in subjects(&TestHost::with_volatile_disk()) {
+            let verdict = verdict_with_cap(
+                TestHost::with_volatile_disk(),
                 &subject,
                 VerdictKind::AtRisk,
                 Ternary::Unknown,
@@ -88,10 +90,15 @@ mod caps {
                 "{}",
                 verdict.limits
             );
-            let below = capped(unflushed(), &subject, VerdictKind::AtRisk, Ternary::Unknown);
+            let below = verdict_with_cap(
+                machine_without_flushes(),
+                &subject,
+                VerdictKind::AtRisk,
+                Ternary::Unknown,
+            );
             assert!(below.undecided.is_empty(), "nothing is left to lower");
-            let false_cap = capped(
-                Machine::plain(),
+            let false_cap = verdict_with_cap(
+                TestHost::with_volatile_disk(),
                 &subject,
                 VerdictKind::AtRisk,
                 Ternary::False,
@@ -100,55 +107,61 @@ mod caps {
         }
     }
 }
-mod drilled {
-    //! Drill records: one loss condemns; twenty clean cuts settle only what the layers below the
-    //! database left unproven, and unlock nothing.
+mod drill_records {
+    //! One commit lost in a drill makes the verdict *at risk*. Power cuts without a loss settle
+    //! only what the layers below the database left unproven, and open no interlock.
 
-    use super::machine::{Machine, data};
+    use super::machine::{TestHost, data_target};
     use crate::durability::VerdictKind;
     use crate::facts::Source;
     use crate::facts::catalog::drill;
     use crate::text::group_digits;
 
-    /// A host with a drill record named by the user.
-    fn drilled(mut machine: Machine, cuts: u64, lost: u64) -> Machine {
+    fn machine_with_drill(mut machine: TestHost, cuts: u64, lost: u64) -> TestHost {
         let source = || Source::Drill {
             file: "drills.json".to_owned(),
         };
+        machine.facts.insert_known(
+            &data_target(),
+            &drill::ON,
+            "2026-11-22".to_owned(),
+            source(),
+        );
         machine
             .facts
-            .insert_known(&data(), &drill::ON, "2026-11-22".to_owned(), source());
+            .insert_known(&data_target(), &drill::CUTS, cuts, source());
         machine
             .facts
-            .insert_known(&data(), &drill::CUTS, cuts, source());
+            .insert_known(&data_target(), &drill::ACKNOWLEDGED, 1000 * cuts, source());
         machine
             .facts
-            .insert_known(&data(), &drill::ACKNOWLEDGED, 1000 * cuts, source());
-        machine
-            .facts
-            .insert_known(&data(), &drill::LOST, lost, source());
+            .insert_known(&data_target(), &drill::LOST, lost, source());
         machine
     }
 
     #[test]
     fn a_clean_drill_settles_what_nobody_could_tell_and_nothing_else() {
-        let usb = || Machine::plain().with("device.transport", "usb");
+        let usb = || TestHost::with_volatile_disk().with("device.transport", "usb");
         let server_unread = || usb().with_cluster().with("pg.fsync", "?");
         for (machine, without, with) in [
             (usb(), VerdictKind::Unproven, VerdictKind::ProvenByDrill),
             (
-                Machine::plain().with("mount.barrier", "?"),
+                TestHost::with_volatile_disk().with("mount.barrier", "?"),
                 VerdictKind::Unproven,
                 VerdictKind::ProvenByDrill,
             ),
-            (Machine::plain(), VerdictKind::Durable, VerdictKind::Durable),
+            (
+                TestHost::with_volatile_disk(),
+                VerdictKind::Durable,
+                VerdictKind::Durable,
+            ),
             (
                 usb().with("mount.barrier", "off"),
                 VerdictKind::AtRisk,
                 VerdictKind::AtRisk,
             ),
             (
-                Machine::plain().with("device.write_cache", "write through"),
+                TestHost::with_volatile_disk().with("device.write_cache", "write through"),
                 VerdictKind::Contradictory,
                 VerdictKind::Contradictory,
             ),
@@ -159,10 +172,10 @@ mod drilled {
             ),
         ] {
             assert_eq!(machine.clone().verdict().standing, without);
-            let verdict = drilled(machine.clone(), 20, 0).verdict();
+            let verdict = machine_with_drill(machine.clone(), 20, 0).verdict();
             assert_eq!(verdict.standing, with, "{}", verdict.sentence);
             assert_eq!(
-                drilled(machine, 20, 3).verdict().standing,
+                machine_with_drill(machine, 20, 3).verdict().standing,
                 VerdictKind::AtRisk
             );
         }
@@ -170,8 +183,8 @@ mod drilled {
 
     #[test]
     fn the_sentence_says_when_how_often_and_how_much_that_shows() {
-        let usb = Machine::plain().with("device.transport", "usb");
-        let verdict = drilled(usb.clone(), 20, 0).verdict();
+        let usb = TestHost::with_volatile_disk().with("device.transport", "usb");
+        let verdict = machine_with_drill(usb.clone(), 20, 0).verdict();
         for said in [
             "on 2026-11-22",
             &format!(
@@ -183,7 +196,7 @@ mod drilled {
             assert!(verdict.sentence.contains(said), "{}", verdict.sentence);
         }
         assert!(
-            drilled(usb.clone(), 1, 0)
+            machine_with_drill(usb.clone(), 1, 0)
                 .verdict()
                 .sentence
                 .contains("fewer than 95 %")
@@ -196,7 +209,7 @@ mod drilled {
             "the doubt stays in sight"
         );
         assert!(
-            drilled(usb, 20, 3)
+            machine_with_drill(usb, 20, 3)
                 .verdict()
                 .sentence
                 .contains("acknowledged commits, 3 lost in 20 power cuts")
@@ -205,10 +218,10 @@ mod drilled {
 
     #[test]
     fn a_drill_opens_no_interlock() {
-        let open = |machine: Machine| machine.interlock().value().copied();
-        assert_eq!(open(Machine::protected()), Some(true));
+        let open = |machine: TestHost| machine.interlock().value().copied();
+        assert_eq!(open(TestHost::with_protected_cache()), Some(true));
         assert_eq!(
-            open(drilled(Machine::protected(), 20, 0)),
+            open(machine_with_drill(TestHost::with_protected_cache(), 20, 0)),
             Some(true),
             "nor does it shut one"
         );
@@ -218,7 +231,8 @@ mod drilled {
             "mount.barrier",
             "device.write_cache",
         ] {
-            let machine = drilled(Machine::protected().with(fact, "?"), 20, 0);
+            let machine =
+                machine_with_drill(TestHost::with_protected_cache().with(fact, "?"), 20, 0);
             assert_ne!(open(machine), Some(true), "{fact}");
         }
     }
@@ -233,15 +247,15 @@ mod page;
 mod properties;
 mod sessions;
 mod stacks;
-mod torn {
+mod torn_pages {
     //! Torn pages with PostgreSQL; the same code judges MySQL's doublewrite.
 
-    use super::machine::Machine;
+    use super::machine::TestHost;
 
     #[test]
     fn without_copies_only_a_file_system_of_whole_pages_will_do() {
         let machine = |setting: &str, roles: &str, fstype: &str, record: &str| {
-            Machine::plain()
+            TestHost::with_volatile_disk()
                 .with_cluster()
                 .with("pg.full_page_writes", setting)
                 .with("target.roles", roles)

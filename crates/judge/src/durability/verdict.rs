@@ -1,8 +1,6 @@
-//! The verdict as a value, with its evidence.
-
 use serde::{Serialize, Serializer};
 
-use super::{FlushHop, Impact, Remedy};
+use super::{FlushHop, Remedy, VerdictImpact};
 use crate::facts::catalog::device::Guarantor;
 pub use crate::facts::catalog::target::{Redundancy, VerdictKind};
 use crate::facts::{MissingFact, Subject};
@@ -12,12 +10,12 @@ use crate::facts::{MissingFact, Subject};
 #[cfg_attr(any(test, feature = "testing"), derive(schemars::JsonSchema))]
 #[serde(rename_all = "lowercase")]
 pub enum Layer {
-    /// The server: whether it flushes before it reports a commit.
+    /// Whether the server flushes before it reports a commit.
     Database,
-    /// The kernel's view: whether a flush is passed on.
+    /// Whether the kernel passes a flush on.
     #[serde(rename = "kernel")]
     Kernel,
-    /// The device's claim about its cache: disk, controller or hypervisor.
+    /// A report about the device's cache, by the disk, its controller or its hypervisor.
     #[serde(rename = "device")]
     Device,
     /// What happened when the probe flushed.
@@ -27,7 +25,6 @@ pub enum Layer {
 }
 
 impl Layer {
-    /// The word in reports and on screens.
     pub fn as_str(self) -> &'static str {
         match self {
             Self::Database => "database",
@@ -55,22 +52,22 @@ impl Layer {
     }
 }
 
-/// A piece of evidence.
+/// A piece of evidence for or against a verdict.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 #[cfg_attr(any(test, feature = "testing"), derive(schemars::JsonSchema))]
 pub struct Evidence {
-    /// Its layer.
+    /// The layer that the evidence comes from.
     pub layer: Layer,
-    /// Its subject.
+    /// The subject that the evidence is about.
     pub subject: Subject,
-    /// The best verdict it allows.
+    /// The best verdict that the evidence allows.
     pub standing: VerdictKind,
-    /// A clause without full stop: `sda holds writes in a volatile cache`.
+    /// A clause without full stop: `sda caches writes in a volatile cache`.
     #[serde(rename = "text")]
     pub text: String,
-    /// Where it was read; empty if it could not be read.
+    /// Source of the reading; empty if the value could not be read.
     pub source: String,
-    /// The fix, if it counts against a commit.
+    /// The fix, if the evidence counts against a commit.
     #[serde(skip)]
     pub remedy: Option<Remedy>,
 }
@@ -79,7 +76,7 @@ impl Evidence {
     pub fn new(
         layer: Layer,
         subject: &Subject,
-        bears: Impact,
+        bears: VerdictImpact,
         says: String,
         source: String,
     ) -> Self {
@@ -99,11 +96,11 @@ impl Evidence {
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 #[cfg_attr(any(test, feature = "testing"), derive(schemars::JsonSchema))]
 pub struct Path {
-    /// From the target down to the disk.
+    /// From the target to the disk.
     pub hops: Vec<Subject>,
-    /// The worst verdict of its evidence.
+    /// The worst verdict of the path's evidence.
     pub standing: VerdictKind,
-    /// Its evidence, worst first.
+    /// The path's evidence, worst first.
     pub evidence: Vec<Evidence>,
 }
 
@@ -113,9 +110,9 @@ pub struct Path {
 pub struct UndecidedCap {
     /// The rule's id.
     pub rule: String,
-    /// The verdict if it applies.
+    /// The verdict if the rule applies.
     pub caps: VerdictKind,
-    /// The open question.
+    /// The rule's question; "yes" would mean that the cap applies.
     pub question: String,
 }
 
@@ -123,17 +120,18 @@ pub struct UndecidedCap {
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 #[cfg_attr(any(test, feature = "testing"), derive(schemars::JsonSchema))]
 pub struct Verdict {
-    /// The target.
+    /// The target directory.
     pub target: Subject,
-    /// The worst of all paths.
+    /// The worst verdict of all paths.
     pub standing: VerdictKind,
-    /// Copies and parity below, and whether one more fault is survived; no part of `standing`.
+    /// Copies and parity below, and whether one more disk failure is survived; not part of
+    /// `standing`.
     pub redundancy: Redundancy,
-    /// What is missing of them and what another fault would cost, in sentences; empty if nothing is
+    /// Missing copies and the cost of one more disk failure, as sentences; empty if nothing is
     /// known to be missing.
     pub second_fault: String,
-    /// What happens to commits if this host is lost for good, in sentences; empty if no standby is
-    /// waited for.
+    /// What happens to commits if this host is lost for good, as sentences; empty if commits wait
+    /// for no standby.
     pub host_loss: String,
     /// Sessions with another verdict: `database app: synchronous_commit = off`.
     pub exceptions: Vec<String>,
@@ -141,17 +139,17 @@ pub struct Verdict {
     pub seen_by: String,
     /// Undecided rules that would lower the verdict if they applied.
     pub undecided: Vec<UndecidedCap>,
-    /// The number of evaluated rules that could cap it: known faults of releases, and settings with
-    /// a reported loss.
+    /// Number of evaluated rules that could cap the verdict: known faults of releases, and settings
+    /// with a reported loss.
     pub caps_checked: usize,
-    /// Who vouches for disks that this host cannot look into, each once; empty if a controller's
-    /// tool shows them.
+    /// Parties that guarantee for disks whose inside this host cannot see, without duplicates;
+    /// empty if a controller's tool shows the disks.
     #[serde(serialize_with = "serialize_guarantors")]
     #[cfg_attr(any(test, feature = "testing"), schemars(with = "Vec<String>"))]
     pub guarantors: Vec<Guarantor>,
     /// One sentence: what may be lost and why, or what survives.
     pub sentence: String,
-    /// What is not visible from here, in sentences; mostly empty on bare metal.
+    /// Sentences about what is not visible from here; mostly empty on bare metal.
     pub limits: String,
     /// The path of a commit's flush, hop by hop, and where the commit may be lost.
     pub flush_path: Vec<FlushHop>,
@@ -171,16 +169,16 @@ fn serialize_guarantors<S: Serializer>(
 const MAX_EXCEPTIONS: usize = 3;
 
 impl Verdict {
-    /// The verdict as a heading, with redundancy and deviating sessions: `durable, but degraded`,
-    /// `durable, except database app: synchronous_commit = off`.
+    /// The verdict with redundancy and deviating sessions: `durable, but degraded` or `durable,
+    /// except database app: synchronous_commit = off`.
     pub fn heading(&self) -> String {
         format!("{}{}", self.standing.as_str(), self.heading_suffix())
     }
 
-    /// The part of the heading after the verdict; mostly empty.
+    /// The part of the heading after the verdict; empty for most targets.
     pub fn heading_suffix(&self) -> String {
-        let survives = self.standing.survives();
-        let copies = match self.redundancy.heading() {
+        let survives = self.standing.commit_survives();
+        let copies = match self.redundancy.verdict_suffix() {
             Some(more) if survives => format!(", but {more}"),
             Some(more) => format!(", and {more}"),
             None => String::new(),

@@ -1,66 +1,68 @@
 //! Joins all evidence along every path from a target to its disks: the worst path decides, and a
-//! sentence names it. If a file system above sends no flushes, evidence about a disk that is
-//! otherwise harmless becomes the reason for *at risk*.
+//! sentence gives the reasons.
+//!
+//! If a file system above sends no flushes, otherwise harmless evidence about a disk becomes a
+//! reason for *at risk*.
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use super::database::{self, SessionExceptions};
-use super::device_view::{Cache, DiskAssessment, FlushOutcome};
+use super::database::{self, DeviatingSessions};
+use super::device_view::{CacheVolatility, DiskAssessment, FlushOutcome};
 use super::fact_reader::{FactDependencies, FactReader};
-use super::flush_path::{AssessedHop, FlushPathInput, Unseen, flush_path};
+use super::flush_path::{AssessedHop, FlushPathInput, InvisibleLayer, build_flush_path};
 use super::kernel_view::{self, DisksBelow};
-use super::route::{Route, routes};
-use super::rule_cap::Caps;
+use super::route::{Route, find_routes};
+use super::rule_cap::VerdictCaps;
 use super::{
-    Evidence, Impact, Layer, Path, Remedy, UndecidedCap, Verdict, VerdictKind, drill_record,
+    Evidence, Layer, Path, Remedy, UndecidedCap, Verdict, VerdictImpact, VerdictKind, drill_record,
     measurement, redundancy, remedy,
 };
 use crate::facts::catalog::device::Guarantor;
 use crate::facts::catalog::host::{self, Vantage};
-use crate::facts::catalog::target::Suppressor;
+use crate::facts::catalog::target::FlushSuppressor;
 use crate::facts::{FactSet, Reading, Scope, Subject};
 use crate::ternary::Ternary;
 
 #[derive(Clone, Debug)]
-pub struct Judgement {
+pub struct TargetJudgement {
     pub verdict: Verdict,
-    pub cache: Cache,
+    pub cache: CacheVolatility,
     pub flush: FlushOutcome,
-    pub suppressed_by: BTreeSet<Suppressor>,
+    pub suppressed_by: BTreeSet<FlushSuppressor>,
     /// Sessions that may lose commits although the server's default keeps them.
     pub commit_off_for: Reading<Vec<String>>,
     /// Whether no hop between target and disks keeps data that only a flush writes out.
     pub is_stateless: Ternary,
     pub dependencies: FactDependencies,
-    /// Whether the deciding cause can be fixed on this host, and the remedies in sentences.
+    /// Whether the first remedy can be applied on this host, and the sentences of all remedies.
     pub remedy: Option<(bool, String)>,
-    /// Whether there were too many paths to judge one by one.
+    /// Whether too many paths were merged into one.
     pub merged: bool,
 }
 
-/// `disks` must contain the assessments of all disks below.
+/// `disks` must contain the assessment of every disk below the target.
 pub fn judge_target(
     facts: &FactSet,
     target: &Subject,
     disks: &BTreeMap<Subject, DiskAssessment>,
-    caps: &Caps,
-) -> Judgement {
+    caps: &VerdictCaps,
+) -> TargetJudgement {
     let mut ask = FactReader::new(facts);
-    let (ways, merged) = routes(facts, target);
+    let (ways, merged) = find_routes(facts, target);
 
     let mut common = Vec::new();
     let mut passages = Vec::new();
-    let clusters = database::clusters(facts, target);
-    let mut exceptions = SessionExceptions::empty();
+    let clusters = database::clusters_on_target(facts, target);
+    let mut exceptions = DeviatingSessions::empty();
     let mut host_loss = Vec::new();
     let mut servers = Vec::new();
     for cluster in &clusters {
         let mut judged = database::judge_cluster(&mut ask, target, cluster);
-        judged.evidence.extend(caps.evidence(&mut ask, cluster));
+        judged.evidence.extend(caps.cap_evidence(&mut ask, cluster));
         passages.extend(
             judged
                 .disables_flush
-                .then_some(FlushOutcome::Dropped(Suppressor::ServerSetting)),
+                .then_some(FlushOutcome::Dropped(FlushSuppressor::ServerSetting)),
         );
         common.extend(judged.evidence.iter().cloned());
         servers.push((cluster.clone(), judged.disables_flush, judged.evidence));
@@ -69,10 +71,10 @@ pub fn judge_target(
     }
     host_loss.retain(|says| !says.is_empty());
 
-    common.extend(kernel_view::directory_evidence(&mut ask, target));
+    common.extend(kernel_view::directory_flags_evidence(&mut ask, target));
     let host = [Subject::host()];
     for of_all in host.iter().chain([target]) {
-        common.extend(caps.evidence(&mut ask, of_all));
+        common.extend(caps.cap_evidence(&mut ask, of_all));
     }
 
     let mut paths: Vec<Path> = Vec::new();
@@ -101,7 +103,7 @@ pub fn judge_target(
         ask.dependencies.extend(&leaf.dependencies);
     }
     let at_disks: Vec<FlushOutcome> = below.values().map(|leaf| leaf.flush_outcome).collect();
-    let flush = combined_flush_fate(&passages, &at_disks);
+    let flush = combined_flush_outcome(&passages, &at_disks);
     let mut measured = measurement::measurement_evidence(
         &mut ask,
         target,
@@ -122,7 +124,7 @@ pub fn judge_target(
             .map_or(VerdictKind::Unproven, |worst| worst.standing);
     }
     if let Some(drill) = &drill {
-        drill.raise_unproven(&mut paths);
+        drill.promote_to_proven_by_drill(&mut paths);
     }
     paths.sort_by_key(|path| path.standing);
 
@@ -136,12 +138,14 @@ pub fn judge_target(
         .all(|end| disks.contains_key(end));
     let worst = below.values().map(|leaf| leaf.cache).min();
     let cache = if ends_on_disks {
-        worst.unwrap_or(Cache::Unknown)
+        worst.unwrap_or(CacheVolatility::Unknown)
     } else {
-        worst.map_or(Cache::Unknown, |c| c.min(Cache::Unknown))
+        worst.map_or(CacheVolatility::Unknown, |c| {
+            c.min(CacheVolatility::Unknown)
+        })
     };
-    // Several multipath members of one unit count as one disk.
-    let units: BTreeSet<&Subject> = below.keys().map(|disk| facts.unit(disk)).collect();
+    // Several paths to one multipath disk count as one disk.
+    let units: BTreeSet<&Subject> = below.keys().map(|disk| facts.first_path(disk)).collect();
     let names: Vec<&str> = units.iter().map(|disk| disk.name()).collect();
     let guarantors: Vec<Guarantor> = below
         .values()
@@ -149,15 +153,15 @@ pub fn judge_target(
         .collect::<BTreeSet<_>>()
         .into_iter()
         .collect();
-    let suppressed_by: BTreeSet<Suppressor> = passages
+    let suppressed_by: BTreeSet<FlushSuppressor> = passages
         .iter()
         .chain(&at_disks)
         .copied()
-        .filter_map(dropped_by)
+        .filter_map(flush_suppressor)
         .collect();
     let (redundancy, second_fault) = redundancy::target_redundancy(&mut ask, target);
     let unseen = unseen_layers(facts, seen_by);
-    let flush_path = flush_path(&FlushPathInput {
+    let flush_path = build_flush_path(&FlushPathInput {
         facts,
         servers: &servers,
         routes: &hops_of_ways,
@@ -171,7 +175,7 @@ pub fn judge_target(
             .chain(&clusters)
             .chain(ways.iter().flat_map(|way| &way.hops))
     };
-    let undecided = caps.undecided(subjects(), standing);
+    let undecided = caps.undecided_caps(subjects(), standing);
     let caps_checked = caps.rule_count(subjects());
     let verdict = Verdict {
         target: target.clone(),
@@ -180,7 +184,7 @@ pub fn judge_target(
         second_fault,
         host_loss: host_loss.join(" "),
         exceptions: exceptions.texts,
-        limits: limits_text(
+        limits: verdict_limits_text(
             &unseen,
             measurement::foreign_flushes_note(&mut ask, target, &below).as_deref(),
             &undecided,
@@ -190,7 +194,7 @@ pub fn judge_target(
         flush_path,
         seen_by: seen_by.map_or("unknown", Vantage::as_str).to_owned(),
         sentence: match &drill {
-            Some(drill) if standing.is_proven_by_drill() => drill.sentence(),
+            Some(drill) if standing.is_proven_by_drill() => drill.proven_by_drill_sentence(),
             _ => verdict_sentence(
                 standing,
                 &paths,
@@ -210,8 +214,8 @@ pub fn judge_target(
         .filter(|hop| hop.scope() == Scope::Device);
     let plain = Ternary::all(hops.map(|hop| kernel_view::is_stateless(facts, hop)));
     let commit_off_for = exceptions.losing;
-    let remedy = deciding_remedies(&verdict);
-    Judgement {
+    let remedy = deciding_remedies_summary(&verdict);
+    TargetJudgement {
         verdict,
         cache,
         flush,
@@ -224,27 +228,26 @@ pub fn judge_target(
     }
 }
 
-/// The remedies of everything that decides a verdict.
-fn deciding_remedies(verdict: &Verdict) -> Option<(bool, String)> {
+fn deciding_remedies_summary(verdict: &Verdict) -> Option<(bool, String)> {
     let evidence = verdict.paths.iter().flat_map(|path| &path.evidence);
     let decides = evidence.filter(|says| says.standing == verdict.standing);
-    remedy::summary(
+    remedy::remedies_summary(
         &decides
             .filter_map(|says| says.remedy.as_ref())
             .collect::<Vec<_>>(),
     )
 }
 
-fn dropped_by(passage: FlushOutcome) -> Option<Suppressor> {
+fn flush_suppressor(passage: FlushOutcome) -> Option<FlushSuppressor> {
     match passage {
         FlushOutcome::Dropped(by) => Some(by),
         FlushOutcome::Unknown | FlushOutcome::Sent | FlushOutcome::NotNeeded => None,
     }
 }
 
-/// Combines the hops and disks of a target: dropped anywhere is dropped; *not needed* only if no
-/// disk needs it.
-fn combined_flush_fate(hops: &[FlushOutcome], disks: &[FlushOutcome]) -> FlushOutcome {
+/// Flush outcome of the whole stack: *dropped* if any hop drops flushes, *not needed* only if no
+/// disk needs them.
+fn combined_flush_outcome(hops: &[FlushOutcome], disks: &[FlushOutcome]) -> FlushOutcome {
     let at_disks = disks.iter().min().copied().unwrap_or(FlushOutcome::Unknown);
     let on_the_way = hops.iter().min().copied().unwrap_or(FlushOutcome::Sent);
     if on_the_way < FlushOutcome::Sent {
@@ -254,21 +257,21 @@ fn combined_flush_fate(hops: &[FlushOutcome], disks: &[FlushOutcome]) -> FlushOu
     }
 }
 
-/// Assesses one path: what happens to a flush at each hop, with the evidence of hops and disks.
+/// Outcome of a flush and evidence at each hop of a path, disks included.
 fn assess_route(
     ask: &mut FactReader,
     way: &Route,
     disks: &BTreeMap<Subject, DiskAssessment>,
-    caps: &Caps,
+    caps: &VerdictCaps,
 ) -> Vec<AssessedHop> {
     let ends: Vec<Option<&DiskAssessment>> = way.ends.iter().map(|end| disks.get(end)).collect();
     let devices = way.hops.iter().filter(|hop| hop.scope() == Scope::Device);
     let bottom = DisksBelow {
         cache: ends
             .iter()
-            .map(|end| end.map_or(Cache::Unknown, |leaf| leaf.cache))
+            .map(|end| end.map_or(CacheVolatility::Unknown, |leaf| leaf.cache))
             .min()
-            .unwrap_or(Cache::Unknown),
+            .unwrap_or(CacheVolatility::Unknown),
         write_back: Ternary::any(
             ends.iter()
                 .map(|end| end.map_or(Ternary::Unknown, |leaf| leaf.write_back)),
@@ -277,7 +280,7 @@ fn assess_route(
     };
 
     let mut judged: Vec<AssessedHop> = Vec::new();
-    // The first hop that sends no flushes because of a mount option.
+    // Fix for the first hop that sends no flushes because of a mount option.
     let mut unflushed: Option<Remedy> = None;
     for hop in way.hops.iter().filter(|hop| !disks.contains_key(hop)) {
         let found = match hop.scope() {
@@ -287,14 +290,14 @@ fn assess_route(
         };
         let mut at = AssessedHop::new(hop);
         for (passage, says) in found {
-            let by_mount =
-                dropped_by(passage).is_some_and(|by| matches!(by, Suppressor::MountOption));
+            let by_mount = flush_suppressor(passage)
+                .is_some_and(|by| matches!(by, FlushSuppressor::MountOption));
             unflushed = unflushed.or_else(|| by_mount.then(|| Remedy::EnableBarriers(hop.clone())));
             at.flush_fates.push(passage);
             at.evidence.push(says);
         }
         if hop.scope() != Scope::Target {
-            at.evidence.extend(caps.evidence(ask, hop));
+            at.evidence.extend(caps.cap_evidence(ask, hop));
         }
         judged.push(at);
     }
@@ -318,11 +321,17 @@ fn assess_route(
                         source,
                         ..
                     } = says;
-                    Evidence::new(layer, &subject, Impact::AtRisk(mend.clone()), says, source)
+                    Evidence::new(
+                        layer,
+                        &subject,
+                        VerdictImpact::AtRisk(mend.clone()),
+                        says,
+                        source,
+                    )
                 }
                 _ => says,
             }));
-        at.evidence.extend(caps.evidence(ask, end));
+        at.evidence.extend(caps.cap_evidence(ask, end));
         judged.push(at);
     }
 
@@ -340,7 +349,13 @@ fn assess_route(
         _ => None,
     };
     if let (Some(says), Some(last)) = (unread, last) {
-        let evidence = Evidence::new(Layer::Kernel, last, Impact::Unproven, says, String::new());
+        let evidence = Evidence::new(
+            Layer::Kernel,
+            last,
+            VerdictImpact::Unproven,
+            says,
+            String::new(),
+        );
         if judged.last().is_none_or(|hop| hop.subject != *last) {
             judged.push(AssessedHop::new(last));
         }
@@ -356,7 +371,7 @@ fn verdict_sentence(
     standing: VerdictKind,
     paths: &[Path],
     no_database: bool,
-    cache: Cache,
+    cache: CacheVolatility,
     disks: &[&str],
     guarantors: &[Guarantor],
 ) -> String {
@@ -369,18 +384,18 @@ fn verdict_sentence(
     let more = reasons.len().saturating_sub(3);
     let mut why = match reasons.get(..3).unwrap_or(&reasons) {
         [] => "the device under it was not found".to_owned(),
-        most => most.join(", and "),
+        most => most.join("; "),
     };
     if more > 0 {
         why = format!("{why} ({more} more below)");
     }
     match standing {
         VerdictKind::AtRisk => {
-            format!("A commit acknowledged now may be lost at power failure: {why}.")
+            format!("A commit acknowledged now may be lost in a power failure: {why}.")
         }
         VerdictKind::Contradictory => {
             format!(
-                "Two sources contradict each other, so a commit acknowledged now may be lost at power failure: {why}."
+                "Two sources contradict each other, so a commit acknowledged now may be lost in a power failure: {why}."
             )
         }
         VerdictKind::Unproven | VerdictKind::ProvenByDrill => {
@@ -395,26 +410,33 @@ fn verdict_sentence(
                 names => format!("{} disks", names.len()),
             };
             let because = match cache {
-                Cache::Protected => {
+                CacheVolatility::Protected => {
                     format!(
                         "the cache in front of {disks} is protected by a healthy battery or flash module"
                     )
                 }
-                Cache::None
-                    if !guarantors.is_empty() && guarantors.iter().all(|one| one.is_cluster()) =>
+                CacheVolatility::None
+                    if !guarantors.is_empty()
+                        && guarantors.iter().all(|one| one.is_storage_cluster()) =>
                 {
                     format!("a write to {disks} is acknowledged once it is stored")
                 }
-                Cache::None if several => {
+                CacheVolatility::None if several => {
                     format!("{disks} report no volatile caches")
                 }
-                Cache::None => format!("{disks} reports no volatile cache"),
-                Cache::Volatile | Cache::Contradictory | Cache::Unknown if several => {
+                CacheVolatility::None => format!("{disks} reports no volatile cache"),
+                CacheVolatility::Volatile
+                | CacheVolatility::Contradictory
+                | CacheVolatility::Unknown
+                    if several =>
+                {
                     format!(
                         "flushes are passed down to {disks}, which must write out their volatile caches"
                     )
                 }
-                Cache::Volatile | Cache::Contradictory | Cache::Unknown => {
+                CacheVolatility::Volatile
+                | CacheVolatility::Contradictory
+                | CacheVolatility::Unknown => {
                     format!(
                         "flushes are passed down to {disks}, which must write out its volatile cache"
                     )
@@ -428,7 +450,7 @@ fn verdict_sentence(
             let are_alike = several && guarantors.len() == 1;
             let whose: Vec<&str> = guarantors
                 .iter()
-                .map(|guarantor| guarantor.phrase(are_alike))
+                .map(|guarantor| guarantor.noun_phrase(are_alike))
                 .collect();
             let word = match whose.as_slice() {
                 [] => String::new(),
@@ -439,7 +461,7 @@ fn verdict_sentence(
     }
 }
 
-fn unseen_layers(facts: &FactSet, seen_by: Option<Vantage>) -> Vec<Unseen> {
+fn unseen_layers(facts: &FactSet, seen_by: Option<Vantage>) -> Vec<InvisibleLayer> {
     let technology = facts.value(&Subject::host(), &host::VIRTUALISATION);
     let (in_container, in_guest, vantage) = match seen_by {
         Some(Vantage::Host) => (false, false, false),
@@ -449,9 +471,9 @@ fn unseen_layers(facts: &FactSet, seen_by: Option<Vantage>) -> Vec<Unseen> {
     };
     let guest = in_guest || technology.as_deref().is_some_and(|name| name != "none");
     let all = [
-        (in_container, Unseen::Host),
-        (guest, Unseen::Hypervisor),
-        (vantage, Unseen::UnknownVantage),
+        (in_container, InvisibleLayer::Host),
+        (guest, InvisibleLayer::Hypervisor),
+        (vantage, InvisibleLayer::UnknownVantage),
     ];
     all.into_iter()
         .filter(|(is_so, _)| *is_so)
@@ -459,16 +481,20 @@ fn unseen_layers(facts: &FactSet, seen_by: Option<Vantage>) -> Vec<Unseen> {
         .collect()
 }
 
-/// Sentences about what is not visible, about other programs' flushes, and about undecided caps.
-fn limits_text(unseen: &[Unseen], of_others: Option<&str>, undecided: &[UndecidedCap]) -> String {
-    let says = |unseen: &Unseen| match unseen {
-        Unseen::Host => {
+/// Sentences about invisible layers, about flushes of other programs, and about undecided caps.
+fn verdict_limits_text(
+    unseen: &[InvisibleLayer],
+    of_others: Option<&str>,
+    undecided: &[UndecidedCap],
+) -> String {
+    let says = |unseen: &InvisibleLayer| match unseen {
+        InvisibleLayer::Host => {
             "In a container: the host's mounts below may differ from what is shown here."
         }
-        Unseen::Hypervisor => {
+        InvisibleLayer::Hypervisor => {
             "In a guest: the hypervisor may ignore flushes. Check its cache mode, or test with a power cut."
         }
-        Unseen::UnknownVantage => {
+        InvisibleLayer::UnknownVantage => {
             "It is unknown whether this is a virtual machine; a hypervisor may ignore flushes."
         }
     };

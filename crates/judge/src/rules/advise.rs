@@ -1,9 +1,9 @@
-//! Advice in full: the text of a rule, with the facts of the subject filled in.
+//! Builds the advice of a rule, with the facts of the subject filled in.
 //!
-//! Enforces the asymmetry rule: advice that can lose data is given only if every deciding fact was
-//! observed on this host. Advice whose value comes from an unknown fact is dropped.
+//! Advice that can lose data is given only if every deciding fact was observed on this host. Advice
+//! whose value comes from an unknown fact is dropped.
 
-use super::bind::{BoundCondition, ConditionNode, is_proven};
+use super::bound_condition::{BoundCondition, ConditionNode, is_decided_by_observations};
 use super::model::{AdviceSpec, Author, ChangeSpec, Rule};
 use super::template::Template;
 use super::user_commands::UserCommand;
@@ -11,18 +11,17 @@ use super::{Advice, BlockedAdvice, Change, Level, Risk};
 use crate::facts::{FactSet, KeyInfo, Reading, Source, Subject, UnknownReason, Value};
 use crate::ternary::Ternary;
 
-/// Options of an evaluation.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct EvaluationOptions {
-    /// Whether the facts are of this host, now, and not of a capture, whose probe ran on an unknown
-    /// host.
+    /// Whether the facts come from this host, now. A capture is not live: its probe ran on an
+    /// unknown host.
     pub live: bool,
-    /// Whether findings get their trace.
+    /// Whether findings get a trace.
     pub traced: bool,
 }
 
 impl EvaluationOptions {
-    /// Whether a reading was observed on the host it is about.
+    /// Whether the reading was observed on the host that it describes.
     fn is_observed_here(self, reading: &Reading<Value>) -> bool {
         let Some(source) = reading.source() else {
             return false;
@@ -36,7 +35,6 @@ impl EvaluationOptions {
     }
 }
 
-/// The advice of a rule that applies, and the blocked part of it.
 pub(super) fn rule_advice(
     rule: &Rule,
     condition: &BoundCondition<'_>,
@@ -57,7 +55,7 @@ pub(super) fn rule_advice(
         {
             continue;
         }
-        let Some(change) = spec.resolve_change(facts, subject) else {
+        let Some(change) = spec.change_for_subject(facts, subject) else {
             continue;
         };
         // A value from a fact can lose data even if the rule states a lower risk.
@@ -66,15 +64,17 @@ pub(super) fn rule_advice(
         } else {
             spec.risk
         };
-        let sure = is_proven(condition, &seen_here)
-            && when.as_ref().is_none_or(|when| is_proven(when, &seen_here))
+        let sure = is_decided_by_observations(condition, &seen_here)
+            && when
+                .as_ref()
+                .is_none_or(|when| is_decided_by_observations(when, &seen_here))
             && spec
                 .value_fact()
-                .is_none_or(|fact| seen_here(&facts.lookup(subject, fact)));
+                .is_none_or(|fact| seen_here(&facts.reading_via_link(subject, fact)));
         let allowed = sure && rule.level == Level::Optional && rule.author == Author::Walwise;
         if risk == Risk::DataLossIfWrong && !allowed {
             let because = match rule.author {
-                Author::Walwise => blocked_reason(condition, when.as_ref(), &seen_here),
+                Author::Walwise => blocked_advice_reason(condition, when.as_ref(), &seen_here),
                 Author::User => format!("it can lose data, and the rule comes from {}", rule.file),
             };
             held_back.push(BlockedAdvice {
@@ -88,20 +88,20 @@ pub(super) fn rule_advice(
             });
         }
     }
-    // Usually one element, on each of thousands of disks.
+    // The list usually has a single element, and each of thousands of disks can have such a list.
     given.shrink_to_fit();
     held_back.shrink_to_fit();
     (given, held_back)
 }
 
-fn blocked_reason(
+fn blocked_advice_reason(
     condition: &BoundCondition<'_>,
     when: Option<&BoundCondition<'_>>,
     seen_here: &dyn Fn(&Reading<Value>) -> bool,
 ) -> String {
     let mut elsewhere = Vec::new();
     for condition in [Some(condition), when].into_iter().flatten() {
-        collect_unobserved(condition, seen_here, &mut elsewhere);
+        collect_unobserved_facts(condition, seen_here, &mut elsewhere);
     }
     let not = if elsewhere.is_empty() {
         String::new()
@@ -112,7 +112,7 @@ fn blocked_reason(
 }
 
 /// Known facts of a condition that were not observed on this host, with their sources.
-fn collect_unobserved(
+fn collect_unobserved_facts(
     condition: &BoundCondition<'_>,
     seen_here: &dyn Fn(&Reading<Value>) -> bool,
     names: &mut Vec<String>,
@@ -129,7 +129,7 @@ fn collect_unobserved(
     condition
         .children()
         .iter()
-        .for_each(|kid| collect_unobserved(kid, seen_here, names));
+        .for_each(|kid| collect_unobserved_facts(kid, seen_here, names));
 }
 
 impl AdviceSpec {
@@ -142,13 +142,13 @@ impl AdviceSpec {
         }
     }
 
-    /// `None` if the value to set is unknown, or nothing remains to add or remove.
-    fn resolve_change(&self, facts: &FactSet, subject: &Subject) -> Option<Change> {
-        let text = |fact| match facts.lookup(subject, fact).value()? {
+    /// `None` if the value to set is unknown, or if there is nothing to add or remove.
+    fn change_for_subject(&self, facts: &FactSet, subject: &Subject) -> Option<Change> {
+        let text = |fact| match facts.reading_via_link(subject, fact).value()? {
             Value::Bool(on) => Some(if *on { "on" } else { "off" }.to_owned()),
             value => Some(value.to_string()),
         };
-        let words = |fact| match facts.lookup(subject, fact).value() {
+        let words = |fact| match facts.reading_via_link(subject, fact).value() {
             Some(Value::List(words)) if !words.is_empty() => Some(words.clone()),
             _ => None,
         };
@@ -170,11 +170,11 @@ impl AdviceSpec {
         let commands = |templates: &[Template]| {
             templates
                 .iter()
-                .map(|one| one.command(facts, subject))
+                .map(|one| one.shell_command(facts, subject))
                 .collect()
         };
         let current = match self.setting.current {
-            Some(fact) => Reading::clone(&facts.lookup(subject, fact)),
+            Some(fact) => Reading::clone(&facts.reading_via_link(subject, fact)),
             None => Reading::unknown(
                 UnknownReason::NotCollected,
                 "no fact holds its current value",
@@ -199,7 +199,7 @@ impl AdviceSpec {
                 .iter()
                 .map(|own| UserCommand {
                     purpose: own.purpose,
-                    command: own.command.command(facts, subject).to_string(),
+                    command: own.command.shell_command(facts, subject).to_string(),
                     file: rule.file.clone(),
                     line: rule.line,
                 })

@@ -1,11 +1,11 @@
-//! The rules that come with walwise, compiled in: every file directly in `rules/` (`build.rs`).
+//! Rules compiled into walwise: every file directly in `rules/` (`build.rs`).
 
-use super::file::RuleFile;
+use super::rule_file::RuleFile;
 
-/// Sorted by name: `("rules/mount.toml", "[[rule]] …")`.
+/// Path and contents of each file, sorted by path: `("rules/mount.toml", "[[rule]] …")`.
 const FILES: &[(&str, &str)] = &include!(concat!(env!("OUT_DIR"), "/rules.rs"));
 
-/// Names and texts of the built-in rule files.
+/// Path and contents of each built-in rule file.
 pub fn builtin_sources() -> impl Iterator<Item = (&'static str, &'static str)> {
     FILES.iter().copied()
 }
@@ -26,7 +26,7 @@ mod tests {
 
     #[test]
     fn they_have_no_mistakes_and_do_what_their_examples_say() {
-        let (set, mistakes) = RuleSet::parse(&builtin_files());
+        let (set, mistakes) = RuleSet::parse_as_builtin(&builtin_files());
         let mistakes: Vec<String> = mistakes.iter().map(|file| file.render(false)).collect();
         assert!(mistakes.is_empty(), "{}", mistakes.join("\n\n"));
         let failures: Vec<String> = examples::run_examples(set.rules())

@@ -1,67 +1,65 @@
 //! Mistakes in rule files and their display: file, line, a mark below the place, and the likely
 //! intention.
 //!
-//! Positions are bytes of the file as read; one beyond the end is moved to the end.
+//! Positions are byte offsets in the file; a position after the end is moved to the end.
 
 use std::collections::BTreeMap;
 use std::ops::Range;
 
 use annotate_snippets::{AnnotationKind, Group, Level, Renderer, Snippet};
 
-use crate::text::lines::{LineIndex, line_of};
+use crate::text::line_index::{LineIndex, line_number_at};
 use crate::text::suggest::suggestion_or_list;
 
-/// A range of bytes in a file.
+/// Range of byte offsets in a file.
 pub type Span = Range<usize>;
 
-/// Something with a place in a file.
 pub trait HasSpan {
-    fn to_span(&self) -> Span;
+    fn span(&self) -> Span;
 }
 
 impl HasSpan for Span {
-    fn to_span(&self) -> Span {
+    fn span(&self) -> Span {
         self.clone()
     }
 }
 
 impl<T> HasSpan for toml::Spanned<T> {
-    fn to_span(&self) -> Span {
+    fn span(&self) -> Span {
         self.span()
     }
 }
 
 impl<P: HasSpan> HasSpan for &P {
-    fn to_span(&self) -> Span {
-        P::to_span(self)
+    fn span(&self) -> Span {
+        P::span(self)
     }
 }
 
-/// How much is lost because of it.
+/// How much of a file is lost because of a diagnostic.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Severity {
-    /// The entry that contains it is ignored.
+    /// The entry with the mistake is ignored.
     Mistake,
-    /// It has no effect; nothing else is lost.
+    /// The marked part has no effect; nothing else is lost.
     Remark,
-    /// It is in force; the author should know its consequences.
+    /// The marked part is in force, but may have consequences that the author overlooked.
     Note,
 }
 
-/// A mistake in a file, or a remark.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Diagnostic {
     pub severity: Severity,
     pub span: Span,
     pub message: String,
     pub help: Option<String>,
-    /// The place it refers to, if that is in another file.
+    /// The related place, if that is in another file.
     pub other_place: Option<SourceLocation>,
 }
 
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct SourceLocation {
-    /// As the user named it.
+    /// Display-safe path of a user's file, or name of a built-in file.
     pub file: String,
     /// Counted from one.
     pub line: usize,
@@ -97,13 +95,12 @@ impl Diagnostic {
     }
 }
 
-/// The mistakes and remarks of one file.
 #[derive(Clone, Debug)]
 pub struct FileDiagnostics {
-    /// As the user named it.
+    /// Display-safe path of a user's file, or name of a built-in file.
     pub file: String,
     pub text: String,
-    /// In order of their place.
+    /// In file order.
     pub diags: Vec<Diagnostic>,
 }
 
@@ -120,22 +117,27 @@ impl FileDiagnostics {
             .filter(|diag| diag.severity == Severity::Remark)
     }
 
-    /// In one line: `FILE:12: no effect: …`.
-    pub fn sentence(&self, diag: &Diagnostic) -> String {
+    /// One line: `FILE:12: no effect: …`.
+    pub fn one_line_text(&self, diag: &Diagnostic) -> String {
         let help = diag
             .help
             .as_ref()
             .map(|help| format!("; {help}"))
             .unwrap_or_default();
-        format!("{}:{}: {}{help}", self.file, self.line(diag), diag.message)
+        format!(
+            "{}:{}: {}{help}",
+            self.file,
+            self.line_of_diagnostic(diag),
+            diag.message
+        )
     }
 
     /// Counted from one.
-    pub fn line(&self, diag: &Diagnostic) -> usize {
-        line_of(&self.text, diag.span.start)
+    pub fn line_of_diagnostic(&self, diag: &Diagnostic) -> usize {
+        line_number_at(&self.text, diag.span.start)
     }
 
-    /// All of them as text, with or without colours.
+    /// All diagnostics as text, with or without colours.
     pub fn render(&self, coloured: bool) -> String {
         let renderer = if coloured {
             Renderer::styled()
@@ -177,10 +179,10 @@ impl FileDiagnostics {
     }
 }
 
-/// The largest number of listed mistakes per file.
+/// Largest number of listed mistakes per file.
 pub const MAX_LISTED: usize = 1000;
 
-/// Cuts a list to a readable length and counts the rest.
+/// Cuts the list to `MAX_LISTED`, and adds a last entry if mistakes were cut off.
 pub fn limit_diagnostics(mut diags: Vec<Diagnostic>) -> Vec<Diagnostic> {
     let rest = diags.split_off(MAX_LISTED.min(diags.len()));
     if let Some(first) = rest
@@ -197,13 +199,13 @@ pub fn limit_diagnostics(mut diags: Vec<Diagnostic>) -> Vec<Diagnostic> {
     diags
 }
 
-/// Collects the mistakes of a file.
+/// Collects the diagnostics of a file.
 #[derive(Debug)]
 pub struct Diagnostics {
     lines: LineIndex,
     diags: Vec<Diagnostic>,
     notes: Vec<Diagnostic>,
-    /// Broken syntax, by line.
+    /// Syntax errors, by line.
     broken: BTreeMap<usize, Diagnostic>,
 }
 
@@ -219,34 +221,31 @@ impl Diagnostics {
     }
 
     /// Counted from one.
-    pub fn line(&self, at: usize) -> usize {
-        self.lines.line(at)
+    pub fn line_of_offset(&self, at: usize) -> usize {
+        self.lines.line_number(at)
     }
 
-    /// Broken syntax. Only the first of a line is kept; the others usually follow from it.
-    pub fn broken_syntax(&mut self, span: Span, message: &str) {
-        let line = self.line(span.start);
-        let help = "write texts in quotes, lists in [ ], inline tables in { }, and each key once per table";
+    /// Keeps only the first syntax error of a line; the others usually follow from it.
+    pub fn report_syntax_error(&mut self, span: Span, message: &str) {
+        let line = self.line_of_offset(span.start);
+        let help = "write strings in quotes, lists in [ ], inline tables in { }, and each key once per table";
         self.broken
             .entry(line)
             .or_insert(Diagnostic::mistake(span, message, help.to_owned()));
     }
 
-    pub fn report(
+    pub fn report_mistake(
         &mut self,
         at: impl HasSpan,
         message: impl Into<String>,
         help: impl Into<String>,
     ) {
-        self.diags.push(Diagnostic::mistake(
-            at.to_span(),
-            message,
-            Some(help.into()),
-        ));
+        self.diags
+            .push(Diagnostic::mistake(at.span(), message, Some(help.into())));
     }
 
-    /// A word that is not among the known ones.
-    pub fn unrecognised_value<'w>(
+    /// Reports a word that is not among `known`, with a suggestion.
+    pub fn report_unknown_word<'w>(
         &mut self,
         at: impl HasSpan,
         message: impl Into<String>,
@@ -254,35 +253,39 @@ impl Diagnostics {
         known: impl IntoIterator<Item = &'w str>,
     ) {
         self.diags.push(Diagnostic::mistake(
-            at.to_span(),
+            at.span(),
             message,
             suggestion_or_list(word, known),
         ));
     }
 
-    /// Advice to the author; no mistake.
+    /// Adds advice to the author, which is not a mistake.
     pub fn note(&mut self, at: impl HasSpan, message: impl Into<String>, help: impl Into<String>) {
         self.notes
-            .push(Diagnostic::note(at.to_span(), message, Some(help.into())));
+            .push(Diagnostic::note(at.span(), message, Some(help.into())));
     }
 
-    /// A missing entry. Not reported if it may only be lost with broken syntax.
-    pub fn missing_entry(
+    /// Reports a missing entry, unless a syntax error may have hidden the entry.
+    pub fn report_missing_entry(
         &mut self,
         at: impl HasSpan,
         message: impl Into<String>,
         help: impl Into<String>,
     ) {
         if self.broken.is_empty() {
-            self.report(at, message, help);
+            self.report_mistake(at, message, help);
         }
     }
 
-    /// The mistakes in file order.
+    /// In file order.
     pub fn into_diags(mut self) -> Vec<Diagnostic> {
         let mut diags = std::mem::take(&mut self.diags);
         diags.append(&mut self.notes);
-        diags.retain(|diag| !self.broken.contains_key(&self.line(diag.span.start)));
+        diags.retain(|diag| {
+            !self
+                .broken
+                .contains_key(&self.line_of_offset(diag.span.start))
+        });
         self.diags = diags;
         self.diags.extend(self.broken.into_values());
         self.diags
@@ -290,17 +293,17 @@ impl Diagnostics {
         self.diags
     }
 
-    /// The number of mistakes so far.
-    pub fn count(&self) -> usize {
+    /// Number of mistakes so far.
+    pub fn mistake_count(&self) -> usize {
         self.diags.len()
     }
 
     /// Whether the limit of listed mistakes is reached, so that help texts can be skipped.
-    pub fn is_full(&self) -> bool {
+    pub fn is_mistake_limit_reached(&self) -> bool {
         self.diags.len() >= MAX_LISTED
     }
 
-    pub fn is_broken(&self) -> bool {
+    pub fn has_syntax_errors(&self) -> bool {
         !self.broken.is_empty()
     }
 }

@@ -1,9 +1,9 @@
-//! Rules × facts → findings: every rule on every subject of its scope.
+//! Evaluates every rule on every subject of its scope.
 //!
 //! A host with thousands of disks has hundreds of thousands of results, mostly of rules that do not
-//! apply. Of those only the subject is kept; `walwise explain` evaluates the rule again.
+//! apply. For these only the subject is kept; `walwise explain` evaluates the rule again.
 
-use crate::facts::Area;
+use crate::facts::ServerArea;
 use std::cell::OnceCell;
 use std::collections::BTreeSet;
 use std::sync::Arc;
@@ -11,37 +11,37 @@ use std::sync::Arc;
 use serde::Serialize;
 
 use super::advise::{self, EvaluationOptions};
-use super::bind::{self, BoundCondition, SubjectView};
+use super::bound_condition::{self, BoundCondition, SubjectView};
+use super::deciding_facts::{self, TestDomains};
 use super::model::Rule;
-use super::needs::{self, Domains};
 use super::rule_set::RuleSet;
 use super::{Finding, Outcome, Study};
 use crate::facts::{FactSet, Scope, Subject};
 use crate::settings::Setting;
 use crate::ternary::Ternary;
 
-/// The result of all rules.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Evaluation {
-    /// Every rule on every subject where it applies or is undecided.
+    /// For every rule and subject with the outcome *applies* or *undecided*.
     pub findings: Vec<Finding>,
-    /// One per rule, in rule order.
+    /// One for each rule, in rule order.
     pub tallies: Vec<Tally>,
 }
 
-/// Results of one rule, counted.
+/// Number of results of one rule, by outcome.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 #[cfg_attr(any(test, feature = "testing"), derive(schemars::JsonSchema))]
 pub struct Tally {
     /// The rule's id.
     pub rule: String,
-    /// The number of subjects on which it applies.
+    /// The number of subjects to which the rule applies.
     pub applies: usize,
-    /// The number of subjects on which it is undecided.
+    /// The number of subjects for which the rule is undecided.
     pub undecided: usize,
-    /// The subjects on which it does not apply, in order; `walwise explain RULE` shows why.
+    /// The subjects to which the rule does not apply, in order; `walwise explain RULE` gives the
+    /// reason.
     pub does_not_apply: Vec<Subject>,
-    /// The published measurements behind it.
+    /// Published measurements for or against the rule.
     pub evidence: Vec<Study>,
 }
 
@@ -56,14 +56,13 @@ impl Tally {
         }
     }
 
-    /// Whether there was no subject for the rule.
     pub fn has_no_subjects(&self) -> bool {
         self.applies == 0 && self.undecided == 0 && self.does_not_apply.is_empty()
     }
 }
 
 impl Evaluation {
-    /// Joins results of the same rules on different subjects.
+    /// Joins evaluations of the same rules on different subjects.
     pub fn merge(parts: Vec<Self>) -> Self {
         let more = parts.iter().skip(1).map(|part| part.findings.len()).sum();
         let mut parts = parts.into_iter();
@@ -84,7 +83,7 @@ impl Evaluation {
     }
 }
 
-/// All subjects, in scope order.
+/// All subjects of the host, grouped by scope.
 pub fn all_subjects(facts: &FactSet) -> Vec<Subject> {
     Scope::ALL
         .iter()
@@ -92,8 +91,8 @@ pub fn all_subjects(facts: &FactSet) -> Vec<Subject> {
         .collect()
 }
 
-/// Evaluates all rules on these subjects.
-pub fn evaluate(
+/// `subjects` must be grouped by scope.
+pub fn evaluate_rules(
     subjects: &[Subject],
     rules: &RuleSet,
     facts: &FactSet,
@@ -117,10 +116,10 @@ pub fn evaluate(
             let view = SubjectView::new(facts, subject);
             let lacking = facts.inapplicable_scopes(subject);
             for (concern, tally) in &mut of_scope {
-                if !concern.concerns(facts, subject, lacking) {
+                if !concern.concerns_subject(facts, subject, lacking) {
                     continue;
                 }
-                match bind::evaluate_condition(&concern.rule.when, &view) {
+                match bound_condition::evaluate_condition(&concern.rule.when, &view) {
                     Ternary::False => {
                         tally.does_not_apply.push(subject.clone());
                         continue;
@@ -128,7 +127,7 @@ pub fn evaluate(
                     Ternary::True => tally.applies += 1,
                     Ternary::Unknown => tally.undecided += 1,
                 }
-                findings.push(concern.finding(&view, circumstances));
+                findings.push(concern.evaluate_on(&view, circumstances));
             }
         }
     }
@@ -137,32 +136,32 @@ pub fn evaluate(
     Evaluation { findings, tallies }
 }
 
-/// The subjects on which a rule is evaluated.
 pub fn rule_subjects(rule: &Rule, facts: &FactSet) -> Vec<Subject> {
     let concern = ScopedRule::new(rule);
-    let about =
-        |subject: &Subject| concern.concerns(facts, subject, facts.inapplicable_scopes(subject));
+    let about = |subject: &Subject| {
+        concern.concerns_subject(facts, subject, facts.inapplicable_scopes(subject))
+    };
     scope_subjects(facts, rule.scope).filter(about).collect()
 }
 
-/// The subjects of a scope; the host is one even if nothing is known of it.
+/// The scope *host* always has one subject, even if no fact about the host is known.
 fn scope_subjects(facts: &FactSet, scope: Scope) -> impl Iterator<Item = Subject> {
     let host = (scope == Scope::Host).then(Subject::host);
     let others = facts
-        .subjects(scope)
+        .subjects_of_scope(scope)
         .filter(|subject| subject.scope() != Scope::Host)
         .cloned();
     host.into_iter().chain(others)
 }
 
-/// A rule with what decides whether it concerns a subject. A subject known to lack the rule's
-/// object is skipped: no mount options on a free disk, no PostgreSQL on a MySQL server.
+/// A rule, with the scopes and areas that decide whether the rule concerns a subject. For example,
+/// mount options do not concern a free disk, nor PostgreSQL settings a MySQL server.
 struct ScopedRule<'r> {
     rule: &'r Rule,
     scopes: Vec<Scope>,
-    areas: Vec<Area>,
+    areas: Vec<ServerArea>,
     settings: Arc<[&'static Setting]>,
-    domains: OnceCell<Domains<'r>>,
+    domains: OnceCell<TestDomains<'r>>,
 }
 
 impl<'r> ScopedRule<'r> {
@@ -180,17 +179,17 @@ impl<'r> ScopedRule<'r> {
         }
     }
 
-    fn concerns(&self, facts: &FactSet, subject: &Subject, lacking: &[Scope]) -> bool {
+    fn concerns_subject(&self, facts: &FactSet, subject: &Subject, lacking: &[Scope]) -> bool {
         subject.scope() == self.rule.scope
             && (subject.scope() == Scope::Host
                 || !self.scopes.iter().any(|scope| lacking.contains(scope))
                     && !self
                         .areas
                         .iter()
-                        .any(|area| facts.lacks_area(subject, *area)))
+                        .any(|area| facts.is_of_other_area(subject, *area)))
     }
 
-    fn finding(&self, view: &SubjectView<'_>, circumstances: EvaluationOptions) -> Finding {
+    fn evaluate_on(&self, view: &SubjectView<'_>, circumstances: EvaluationOptions) -> Finding {
         let (rule, SubjectView { facts, subject, .. }) = (self.rule, view);
         let condition = BoundCondition::with_view(&rule.when, view);
         let (mut advice, mut held_back) = (Vec::new(), Vec::new());
@@ -202,24 +201,27 @@ impl<'r> ScopedRule<'r> {
             }
             Ternary::False => Outcome::DoesNotApply,
             Ternary::Unknown => {
-                let domains = self.domains.get_or_init(|| Domains::new(&rule.when));
+                let domains = self.domains.get_or_init(|| TestDomains::new(&rule.when));
                 Outcome::Undecided {
-                    needs: needs::deciding_facts(&condition, domains),
+                    needs: deciding_facts::deciding_facts(&condition, domains),
                 }
             }
         };
-        let which = if rule.uses_which() {
-            condition.matching_elements()
+        let which = if rule.uses_which_placeholder() {
+            condition.deciding_elements()
         } else {
             Vec::new()
         };
-        // A title is a statement even with an unknown fact in it; a question is not.
+        // The title is a statement and must not contain an unknown fact. An undecided finding shows
+        // the question instead.
         let asserts = match &outcome {
-            Outcome::Applies | Outcome::DoesNotApply => rule.title.is_known(facts, subject),
+            Outcome::Applies | Outcome::DoesNotApply => {
+                rule.title.has_all_required_facts(facts, subject)
+            }
             Outcome::Undecided { .. } => false,
         };
         let remedy = match &outcome {
-            Outcome::Applies => rule.remedy_for(facts, subject, &which),
+            Outcome::Applies => rule.fix_for_subject(facts, subject, &which),
             Outcome::DoesNotApply | Outcome::Undecided { .. } => None,
         };
         let title = if asserts { &rule.title } else { &rule.question };
@@ -242,12 +244,12 @@ impl<'r> ScopedRule<'r> {
     }
 }
 
-/// Evaluates a rule on a subject, whatever the outcome.
+/// Gives a finding for every outcome, *does not apply* included.
 pub fn evaluate_rule(
     rule: &Rule,
     facts: &FactSet,
     subject: &Subject,
     circumstances: EvaluationOptions,
 ) -> Finding {
-    ScopedRule::new(rule).finding(&SubjectView::new(facts, subject), circumstances)
+    ScopedRule::new(rule).evaluate_on(&SubjectView::new(facts, subject), circumstances)
 }

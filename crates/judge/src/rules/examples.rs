@@ -1,26 +1,28 @@
-//! Runs the examples of rules, which are their tests. An example becomes a small set of facts: the
-//! rule's subject, one linked subject per scope, and the listed stack. Linked subjects are not in
-//! the stack, so quantifiers find exactly the listed elements.
+//! Runs the examples of rules, which are their tests.
+//!
+//! An example becomes a small set of facts: the rule's subject, one linked subject per scope, and
+//! the listed stack. Linked subjects are not in the stack, so quantifiers find exactly the listed
+//! elements.
 
 use std::fmt;
 
 use super::advise::EvaluationOptions;
 use super::evaluate::evaluate_rule;
 use super::explain;
-use super::model::{Example, ExampleFact, ExampleStack, ExpectedOutcome, Rule};
+use super::model::{ExampleFact, ExampleStack, ExpectedOutcome, Rule, RuleExample};
 use super::{Finding, Outcome};
 use crate::facts::{FactSet, Scope, Subject};
-use crate::text::page::TextBuilder;
+use crate::text::text_builder::TextBuilder;
 
-/// An example with an outcome other than stated.
+/// An example whose outcome differs from the stated one.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct ExampleFailure {
     pub rule: String,
-    /// The place of the example: `file:line`.
+    /// Place of the example: `file:line`.
     pub place: String,
     pub example: String,
     pub problem: String,
-    /// The condition with its readings, as lines.
+    /// The condition with its readings, one line for each part.
     pub trace: String,
 }
 
@@ -32,7 +34,7 @@ impl fmt::Display for ExampleFailure {
     }
 }
 
-/// An empty list is success.
+/// Empty if every example has the stated outcome.
 pub fn run_examples(rules: &[Rule]) -> Vec<ExampleFailure> {
     let of_rule = |rule| {
         let rule: &Rule = rule;
@@ -43,7 +45,7 @@ pub fn run_examples(rules: &[Rule]) -> Vec<ExampleFailure> {
     rules.iter().flat_map(of_rule).collect()
 }
 
-fn run_example(rule: &Rule, example: &Example) -> Option<ExampleFailure> {
+fn run_example(rule: &Rule, example: &RuleExample) -> Option<ExampleFailure> {
     let finding = example_finding(rule, example);
     outcome_mismatch(&finding, example).map(|problem| ExampleFailure {
         rule: rule.id.clone(),
@@ -62,8 +64,8 @@ fn trace_text(finding: &Finding) -> String {
     page.finish()
 }
 
-pub(super) fn example_finding(rule: &Rule, example: &Example) -> Finding {
-    let (subject, facts) = example_machine(rule, example);
+pub(super) fn example_finding(rule: &Rule, example: &RuleExample) -> Finding {
+    let (subject, facts) = example_subject_and_facts(rule, example);
     evaluate_rule(
         rule,
         &facts,
@@ -75,14 +77,13 @@ pub(super) fn example_finding(rule: &Rule, example: &Example) -> Finding {
     )
 }
 
-/// The rule's subject and all facts of an example.
-pub(super) fn example_machine(rule: &Rule, example: &Example) -> (Subject, FactSet) {
+pub(super) fn example_subject_and_facts(rule: &Rule, example: &RuleExample) -> (Subject, FactSet) {
     let subject = example_subject(rule.scope, "example");
     let facts = example_facts(example, &subject);
     (subject, facts)
 }
 
-fn outcome_mismatch(finding: &Finding, example: &Example) -> Option<String> {
+fn outcome_mismatch(finding: &Finding, example: &RuleExample) -> Option<String> {
     let outcome = match finding.outcome {
         Outcome::Applies => ExpectedOutcome::Applies,
         Outcome::DoesNotApply => ExpectedOutcome::DoesNotApply,
@@ -128,7 +129,7 @@ fn example_subject(scope: Scope, name: &str) -> Subject {
     }
 }
 
-fn example_facts(example: &Example, about: &Subject) -> FactSet {
+fn example_facts(example: &RuleExample, about: &Subject) -> FactSet {
     let mut set = FactSet::default();
     set.add_subject(about);
     for (fact, reading) in &example.facts {
@@ -141,13 +142,14 @@ fn example_facts(example: &Example, about: &Subject) -> FactSet {
         set.insert_value(&of, fact, reading.clone());
     }
     if let Some(stack) = &example.stack {
-        build_stack(&mut set, about, stack);
+        build_example_stack(&mut set, about, stack);
     }
     set
 }
 
-/// Stacks the subject on its file systems, those on the layers, and those on the disks.
-fn build_stack(set: &mut FactSet, about: &Subject, stack: &ExampleStack) {
+/// Puts the mounts below the subject, the layers below the last mount, and the disks below the last
+/// layer.
+fn build_example_stack(set: &mut FactSet, about: &Subject, stack: &ExampleStack) {
     let mut bottom = about.clone();
     let above = [
         ("mount", Scope::Mount, &stack.mounts),
@@ -155,7 +157,7 @@ fn build_stack(set: &mut FactSet, about: &Subject, stack: &ExampleStack) {
     ];
     for (kind, scope, elements) in above {
         for (index, given) in elements.iter().enumerate() {
-            let next = stack_element(
+            let next = add_stack_element(
                 set,
                 example_subject(scope, &format!("{kind} {}", index + 1)),
                 given,
@@ -165,17 +167,17 @@ fn build_stack(set: &mut FactSet, about: &Subject, stack: &ExampleStack) {
         }
     }
     for (index, given) in stack.leaves.iter().enumerate() {
-        let leaf = stack_element(set, Subject::device(format!("leaf {}", index + 1)), given);
+        let leaf = add_stack_element(set, Subject::device(format!("leaf {}", index + 1)), given);
         set.add_edge(&bottom, &leaf);
     }
     // A listed stack is complete: its last file system gets a disk without known facts.
     if stack.leaves.is_empty() && bottom.scope() == Scope::Mount {
-        let disk = stack_element(set, Subject::device("disk"), &[]);
+        let disk = add_stack_element(set, Subject::device("disk"), &[]);
         set.add_edge(&bottom, &disk);
     }
 }
 
-fn stack_element(set: &mut FactSet, element: Subject, given: &[ExampleFact]) -> Subject {
+fn add_stack_element(set: &mut FactSet, element: Subject, given: &[ExampleFact]) -> Subject {
     set.add_subject(&element);
     for (fact, reading) in given {
         set.insert_value(&element, fact, reading.clone());

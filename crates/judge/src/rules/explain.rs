@@ -1,21 +1,19 @@
-//! A trace as text: the tree of conditions, each with its result, reading and source. Draws only;
-//! printing is left to the command line and the screens.
+//! A trace as text: the tree of conditions, each with its result, reading and source.
 
 use super::model::Condition;
 use super::{Observation, Trace};
 use crate::facts::{Reading, catalog};
 use crate::ternary::Ternary;
-use crate::text::page::TextBuilder;
+use crate::text::text_builder::TextBuilder;
 
-/// One condition of a trace.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct TraceRow {
-    /// The branches before it: `│  ├─ `.
+    /// Branches of the tree before the label: `│  ├─ `.
     pub branch: String,
     /// The condition in words.
     pub label: String,
     pub truth: Ternary,
-    /// The reading, or why there is none.
+    /// The reading, or the reason why the fact is unknown.
     pub reading: String,
     /// The source, or the remedy.
     pub source: String,
@@ -23,12 +21,16 @@ pub struct TraceRow {
 
 pub fn trace_rows(trace: &Trace) -> Vec<TraceRow> {
     let mut rows = Vec::new();
-    add_rows(trace, String::new(), "", &mut rows);
+    collect_rows(trace, String::new(), "", &mut rows);
     rows
 }
 
-fn add_rows(trace: &Trace, branch: String, stem: &str, rows: &mut Vec<TraceRow>) {
-    let (reading, source) = trace.seen.as_ref().map(reading_text).unwrap_or_default();
+fn collect_rows(trace: &Trace, branch: String, stem: &str, rows: &mut Vec<TraceRow>) {
+    let (reading, source) = trace
+        .seen
+        .as_ref()
+        .map(reading_and_source_texts)
+        .unwrap_or_default();
     rows.push(TraceRow {
         branch,
         label: trace.label.clone(),
@@ -40,11 +42,11 @@ fn add_rows(trace: &Trace, branch: String, stem: &str, rows: &mut Vec<TraceRow>)
         let last = index + 1 == trace.kids.len();
         let branch = format!("{stem}{}", if last { "└─ " } else { "├─ " });
         let stem = format!("{stem}{}", if last { "   " } else { "│  " });
-        add_rows(kid, branch, &stem, rows);
+        collect_rows(kid, branch, &stem, rows);
     }
 }
 
-fn reading_text(seen: &Observation) -> (String, String) {
+fn reading_and_source_texts(seen: &Observation) -> (String, String) {
     match &*seen.reading {
         Reading::Known { value, source } => {
             (catalog::format_value(seen.fact, value), source.to_string())
@@ -70,24 +72,28 @@ fn reading_text(seen: &Observation) -> (String, String) {
     }
 }
 
-/// The tests on which the result of a condition depends, with their readings: `device.size at least
-/// 300 MiB (128 MiB)`. For an undecided condition, the unknown ones.
+/// Tests that decide the result of a condition, with their readings: `device.size at least 300 MiB
+/// (128 MiB)`. For an undecided condition, these are the unknown tests.
 pub fn deciding_tests(trace: &Trace) -> Vec<String> {
     let mut all = Vec::new();
-    collect_tests(trace, trace.truth, &mut all);
+    collect_deciding_tests(trace, trace.truth, &mut all);
     all
 }
 
-fn collect_tests(trace: &Trace, truth: Ternary, all: &mut Vec<String>) {
+fn collect_deciding_tests(trace: &Trace, truth: Ternary, all: &mut Vec<String>) {
     if trace.truth != truth {
         return;
     }
     match &trace.seen {
-        Some(seen) => all.push(format!("{} ({})", trace.label, reading_text(seen).0)),
+        Some(seen) => all.push(format!(
+            "{} ({})",
+            trace.label,
+            reading_and_source_texts(seen).0
+        )),
         None => trace
             .kids
             .iter()
-            .for_each(|kid| collect_tests(kid, truth, all)),
+            .for_each(|kid| collect_deciding_tests(kid, truth, all)),
     }
 }
 
@@ -107,7 +113,7 @@ pub fn write_trace(page: &mut TextBuilder, indent: usize, trace: &Trace) {
     );
 }
 
-/// A condition as a tree of words, without facts.
+/// The condition in words, as lines of a tree without readings.
 pub fn condition_tree(cond: &Condition) -> Vec<String> {
     let rows = trace_rows(&trace_without_facts(cond));
     rows.into_iter()
@@ -151,20 +157,20 @@ mod tests {
             &top,
             &mount::FSTYPE,
             "ext4".to_owned(),
-            Source::line("/proc/self/mountinfo", 31),
+            Source::file_line("/proc/self/mountinfo", 31),
         );
         facts.insert_known(
             &top,
             &mount::CLASS,
             mount::MountClass::Block,
-            Source::line("/proc/self/mountinfo", 31),
+            Source::file_line("/proc/self/mountinfo", 31),
         );
         let kernel = Version::parse("6.1.0-28-amd64").unwrap();
         facts.insert_known(
             &Subject::host(),
             &kernel::VERSION,
             kernel,
-            Source::call("uname"),
+            Source::system_call("uname"),
         );
         facts.insert_known(
             &target,
@@ -174,12 +180,15 @@ mod tests {
                 id: "fsync".to_owned(),
             },
         );
-        for (disk, cache) in [("sda", Some(device::Cache::Protected)), ("sdb", None)] {
+        for (disk, cache) in [
+            ("sda", Some(device::CacheVolatility::Protected)),
+            ("sdb", None),
+        ] {
             facts.add_edge(&top, &Subject::device(disk));
             let help = Remedy::Install("storcli64".to_owned());
             let unknown =
                 Reading::unknown(UnknownReason::Absent, "running storcli64").with_remedy(help);
-            let known = |cache| Reading::known(cache, Source::derived(["controller.battery"]));
+            let known = |cache| Reading::known(cache, Source::derived_from(["controller.battery"]));
             facts.insert(
                 &Subject::device(disk),
                 &device::CACHE,
@@ -206,7 +215,7 @@ mod tests {
         let unknown = deciding_tests(trace);
         assert_eq!(
             unknown[0],
-            "device.cache is protected (absent: running storcli64)"
+            "device.cache is protected (not available: running storcli64)"
         );
     }
 }

@@ -1,6 +1,6 @@
-//! Tests of one fact: their result for a value, and their wording.
+//! Tests of one fact: result and wording.
 
-use super::model::{Condition, Op, Test};
+use super::model::{Condition, FactTest, TestOperator};
 use crate::facts::{Reading, Value};
 use crate::ternary::Ternary;
 use crate::version::Version;
@@ -19,12 +19,12 @@ impl Condition {
     }
 }
 
-impl Test {
+impl FactTest {
     /// Unknown for an unknown fact, except for `known` and `exists`.
     pub fn holds(&self, reading: &Reading<Value>) -> Ternary {
         match (&self.op, reading.value()) {
-            (Op::Known(wanted), value) => (value.is_some() == *wanted).into(),
-            (Op::Exists(wanted), None) if reading.is_absent() => (!*wanted).into(),
+            (TestOperator::Known(wanted), value) => (value.is_some() == *wanted).into(),
+            (TestOperator::Exists(wanted), None) if reading.is_absent() => (!*wanted).into(),
             (_, None) => Ternary::Unknown,
             (op, Some(value)) => op.holds(value),
         }
@@ -36,22 +36,22 @@ impl Test {
         let show = |value: &Value| self.fact.format_value(value);
         let shown = |values: &[Value]| values.iter().map(show).collect::<Vec<_>>().join(", ");
         match &self.op {
-            Op::Is(value) => format!("{name} is {}", show(value)),
-            Op::IsNot(value) => format!("{name} is not {}", show(value)),
-            Op::In(values) => format!("{name} is one of {}", shown(values)),
-            Op::NotIn(values) => format!("{name} is none of {}", shown(values)),
-            Op::Has(word) => format!("{name} has {word}"),
-            Op::Lacks(word) => format!("{name} lacks {word}"),
-            Op::HasOption(option) => format!("{name} has the option {option}"),
-            Op::LacksOption(option) => format!("{name} lacks the option {option}"),
-            Op::HasAny(words) => format!("{name} has one of {}", words.join(", ")),
-            Op::AtLeast(value) => format!("{name} is at least {}", show(value)),
-            Op::Below(value) => format!("{name} is below {}", show(value)),
-            Op::FixedIn(lines) => {
+            TestOperator::Is(value) => format!("{name} is {}", show(value)),
+            TestOperator::IsNot(value) => format!("{name} is not {}", show(value)),
+            TestOperator::In(values) => format!("{name} is one of {}", shown(values)),
+            TestOperator::NotIn(values) => format!("{name} is none of {}", shown(values)),
+            TestOperator::Has(word) => format!("{name} has {word}"),
+            TestOperator::Lacks(word) => format!("{name} lacks {word}"),
+            TestOperator::HasOption(option) => format!("{name} has the option {option}"),
+            TestOperator::LacksOption(option) => format!("{name} lacks the option {option}"),
+            TestOperator::HasAny(words) => format!("{name} has one of {}", words.join(", ")),
+            TestOperator::AtLeast(value) => format!("{name} is at least {}", show(value)),
+            TestOperator::Below(value) => format!("{name} is below {}", show(value)),
+            TestOperator::FixedIn(lines) => {
                 let lines: Vec<String> = lines.iter().map(ToString::to_string).collect();
                 format!("{name} has the fix of {}", lines.join(", "))
             }
-            Op::InRange(range) => {
+            TestOperator::InRange(range) => {
                 let list = |versions: &[Version]| {
                     versions
                         .iter()
@@ -68,24 +68,24 @@ impl Test {
                     list(&range.fixed)
                 )
             }
-            Op::BuildAtLeast(least) => format!("{name} is at least build {least}"),
-            Op::BuildBelow(least) => format!("{name} is below build {least}"),
-            Op::StartsWith(text) => format!("{name} starts with {text}"),
-            Op::EndsWith(text) => format!("{name} ends with {text}"),
-            Op::Contains(text) => format!("{name} contains {text}"),
-            Op::Known(true) => format!("{name} is known"),
-            Op::Known(false) => format!("{name} is not known"),
-            Op::Exists(true) => format!("{name} exists"),
-            Op::Exists(false) => format!("{name} does not exist"),
+            TestOperator::BuildAtLeast(least) => format!("{name} is at least build {least}"),
+            TestOperator::BuildBelow(least) => format!("{name} is below build {least}"),
+            TestOperator::StartsWith(text) => format!("{name} starts with {text}"),
+            TestOperator::EndsWith(text) => format!("{name} ends with {text}"),
+            TestOperator::Contains(text) => format!("{name} contains {text}"),
+            TestOperator::Known(true) => format!("{name} is known"),
+            TestOperator::Known(false) => format!("{name} is not known"),
+            TestOperator::Exists(true) => format!("{name} exists"),
+            TestOperator::Exists(false) => format!("{name} does not exist"),
         }
     }
 }
 
-impl Op {
-    /// The result for a known value; unknown for a value of another shape than the fact's.
+impl TestOperator {
+    /// Unknown if the value has another type than the test expects.
     pub(super) fn holds(&self, value: &Value) -> Ternary {
         let one_of = |values: &[Value]| {
-            let each: Vec<Ternary> = values.iter().map(|one| equal(value, one)).collect();
+            let each: Vec<Ternary> = values.iter().map(|one| equal_values(value, one)).collect();
             Ternary::any(each)
         };
         let has = |words: &[String]| match value {
@@ -109,8 +109,8 @@ impl Op {
             _ => Ternary::Unknown,
         };
         match self {
-            Self::Is(wanted) => equal(value, wanted),
-            Self::IsNot(wanted) => !equal(value, wanted),
+            Self::Is(wanted) => equal_values(value, wanted),
+            Self::IsNot(wanted) => !equal_values(value, wanted),
             Self::In(wanted) => one_of(wanted),
             Self::NotIn(wanted) => !one_of(wanted),
             Self::Has(word) => has(std::slice::from_ref(word)),
@@ -138,26 +138,26 @@ impl Op {
     }
 }
 
-/// Lists compare as sets, numbers by amount.
-fn equal(a: &Value, b: &Value) -> Ternary {
+/// Lists are compared as sets, and numbers by value.
+fn equal_values(a: &Value, b: &Value) -> Ternary {
     let within = |a: &[String], b: &[String]| a.iter().all(|word| b.contains(word));
     match (a, b) {
         (Value::Bool(a), Value::Bool(b)) => (a == b).into(),
         (Value::Text(a), Value::Text(b)) => (a == b).into(),
         (Value::Version(a), Value::Version(b)) => (a == b).into(),
         (Value::List(a), Value::List(b)) => (within(a, b) && within(b, a)).into(),
-        _ => compare(a, b).map_or(Ternary::Unknown, |order| order.is_eq().into()),
+        _ => compare_numbers(a, b).map_or(Ternary::Unknown, |order| order.is_eq().into()),
     }
 }
 
 fn at_least(value: &Value, least: &Value) -> Ternary {
     match (value, least) {
         (Value::Version(value), Value::Version(least)) => value.at_least(least),
-        _ => compare(value, least).map_or(Ternary::Unknown, |order| order.is_ge().into()),
+        _ => compare_numbers(value, least).map_or(Ternary::Unknown, |order| order.is_ge().into()),
     }
 }
 
-fn compare(a: &Value, b: &Value) -> Option<std::cmp::Ordering> {
+fn compare_numbers(a: &Value, b: &Value) -> Option<std::cmp::Ordering> {
     let number = |value: &Value| match value {
         Value::Whole(number) => Some(*number as f64),
         Value::Number(number) => Some(*number),

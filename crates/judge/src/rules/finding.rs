@@ -1,5 +1,3 @@
-//! The result of evaluating a rule on a subject.
-
 use crate::settings::Setting;
 use std::cmp::Reverse;
 use std::sync::Arc;
@@ -7,18 +5,18 @@ use std::sync::Arc;
 use serde::{Deserialize, Serialize, Serializer};
 
 use super::user_commands::{Purpose, UserCommand};
-use crate::escape::Command;
+use crate::escape::ShellCommand;
 use crate::facts::{MissingFact, Reading, Subject, Value};
 use crate::ternary::Ternary;
 
-/// How much a finding matters, least first. One scale everywhere.
+/// Importance of a finding, least first.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
 #[cfg_attr(any(test, feature = "testing"), derive(schemars::JsonSchema))]
 #[serde(rename_all = "lowercase")]
 pub enum Level {
-    /// Already right.
+    /// The current state is right.
     Keep,
-    /// Allowed, with its trade-off stated.
+    /// A permitted change, with its trade-off stated.
     #[serde(rename = "optional", alias = "option")]
     Optional,
     /// A recommended improvement.
@@ -39,7 +37,6 @@ impl Level {
         Self::Critical,
     ];
 
-    /// The word in rules, JSON and on screens.
     pub fn as_str(self) -> &'static str {
         match self {
             Self::Keep => "keep",
@@ -56,11 +53,11 @@ impl Level {
 #[cfg_attr(any(test, feature = "testing"), derive(schemars::JsonSchema))]
 #[serde(rename_all = "lowercase")]
 pub enum Confidence {
-    /// Works, but young or rarely used.
+    /// Works, but is new or rarely used.
     Experimental,
-    /// A credible cited source.
+    /// A credible source is cited.
     Documented,
-    /// Measured on this host.
+    /// Measured on this host, by a probe or a trial.
     Measured,
     /// Read from the host.
     Certain,
@@ -75,7 +72,6 @@ impl Confidence {
         Self::Certain,
     ];
 
-    /// The word in rules, JSON and on screens.
     pub fn as_str(self) -> &'static str {
         match self {
             Self::Experimental => "experimental",
@@ -86,14 +82,14 @@ impl Confidence {
     }
 }
 
-/// What the value of an answer rests on.
+/// What the value of an answer is based on.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize)]
 #[cfg_attr(any(test, feature = "testing"), derive(schemars::JsonSchema))]
 #[serde(rename_all = "lowercase")]
 pub enum Basis {
-    /// The product's documented default, and no fact speaks against it.
+    /// The product's documented default, and no fact against it is known.
     Default,
-    /// A cited source.
+    /// A public source that the rule cites.
     Documented,
     /// A probe or a trial on this disk, or the server's counters.
     Measured,
@@ -102,7 +98,6 @@ pub enum Basis {
 impl Basis {
     pub const ALL: [Self; 3] = [Self::Default, Self::Documented, Self::Measured];
 
-    /// The word in rules, JSON and on screens.
     pub fn as_str(self) -> &'static str {
         match self {
             Self::Default => "default",
@@ -112,16 +107,16 @@ impl Basis {
     }
 }
 
-/// What following advice interrupts or risks, least first.
+/// What following the advice interrupts or risks, least first.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize)]
 #[cfg_attr(any(test, feature = "testing"), derive(schemars::JsonSchema))]
 #[serde(rename_all = "kebab-case")]
 pub enum Risk {
-    /// Nothing; takes effect immediately.
+    /// Nothing; the change takes effect immediately.
     None,
     /// The server must reload its configuration.
     NeedsReload,
-    /// The server must be restarted.
+    /// The server must be restarted, which ends all sessions.
     NeedsRestart,
     /// The file system must be remounted, while in use.
     NeedsRemount,
@@ -129,7 +124,8 @@ pub enum Risk {
     NeedsUnmount,
     /// A new file system must be created, and data moved.
     NeedsNewFilesystem,
-    /// Committed data can be lost if the facts are wrong. Subject to the asymmetry rule.
+    /// Committed data can be lost if the facts are wrong. Such advice needs facts observed on this
+    /// host.
     DataLossIfWrong,
 }
 
@@ -145,8 +141,8 @@ impl Risk {
         Self::DataLossIfWrong,
     ];
 
-    /// What following the advice interrupts, as in reports.
-    pub fn interrupts(self) -> &'static str {
+    /// The word in reports and JSON; a remount interrupts nothing.
+    pub fn interruption_word(self) -> &'static str {
         match self {
             Self::None | Self::NeedsRemount | Self::DataLossIfWrong => "none",
             Self::NeedsReload => "reload",
@@ -156,7 +152,7 @@ impl Risk {
         }
     }
 
-    /// The word in rules.
+    /// The word in rule files.
     pub fn as_str(self) -> &'static str {
         match self {
             Self::None => "none",
@@ -170,22 +166,22 @@ impl Risk {
     }
 }
 
-/// What else following advice affects.
+/// What else the advice affects.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize)]
 #[cfg_attr(any(test, feature = "testing"), derive(schemars::JsonSchema))]
 #[serde(rename_all = "kebab-case")]
 pub enum EffectScope {
-    /// This mount only.
+    /// This mount, but not other mounts of the file system.
     ThisMount,
-    /// The whole file system, with every mount of it.
+    /// The whole file system, with every mount of the file system.
     WholeFilesystem,
     /// Files created in this directory from then on.
     NewFiles,
-    /// The database server.
+    /// The database server with all its databases.
     Server,
     /// The block device, and everything above it.
     Device,
-    /// Nothing until the next boot.
+    /// Mounts from the next boot on; nothing changes now.
     NextBoot,
 }
 
@@ -199,7 +195,6 @@ impl EffectScope {
         Self::NextBoot,
     ];
 
-    /// The word in rules and JSON.
     pub fn as_str(self) -> &'static str {
         match self {
             Self::ThisMount => "this-mount",
@@ -212,7 +207,7 @@ impl EffectScope {
     }
 }
 
-/// The risk in JSON.
+/// The risk of advice in JSON.
 #[derive(Serialize)]
 #[cfg_attr(any(test, feature = "testing"), derive(schemars::JsonSchema))]
 struct Interruption {
@@ -223,16 +218,16 @@ struct Interruption {
 }
 
 #[expect(clippy::trivially_copy_pass_by_ref, reason = "serde passes it so")]
-fn interruption<S: Serializer>(risk: &Risk, out: S) -> Result<S::Ok, S::Error> {
+fn serialize_interruption<S: Serializer>(risk: &Risk, out: S) -> Result<S::Ok, S::Error> {
     let data_loss_if_wrong = *risk == Risk::DataLossIfWrong;
     Interruption {
-        interrupts: risk.interrupts(),
+        interrupts: risk.interruption_word(),
         data_loss_if_wrong,
     }
     .serialize(out)
 }
 
-/// A change in JSON; *keep* has neither part.
+/// A change in JSON; all parts are empty for *keep*.
 #[derive(Serialize)]
 #[cfg_attr(any(test, feature = "testing"), derive(schemars::JsonSchema))]
 struct ChangeParts<'c> {
@@ -241,7 +236,7 @@ struct ChangeParts<'c> {
     remove: &'c [String],
 }
 
-fn change_parts<S: Serializer>(change: &Change, out: S) -> Result<S::Ok, S::Error> {
+fn serialize_change<S: Serializer>(change: &Change, out: S) -> Result<S::Ok, S::Error> {
     let set = match change {
         Change::Set(value) => Some(&**value),
         Change::Add(_) | Change::Remove(_) | Change::Edit { .. } | Change::Keep => None,
@@ -258,25 +253,21 @@ fn change_parts<S: Serializer>(change: &Change, out: S) -> Result<S::Ok, S::Erro
 /// What advice does to a setting.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Change {
-    /// Set it to this value.
     Set(String),
-    /// Add these to a list of options.
+    /// Add these options to a list.
     Add(Vec<String>),
-    /// Remove these from a list of options.
+    /// Remove these options from a list.
     Remove(Vec<String>),
-    /// Both: a plan that combines several rules. A single rule adds or removes.
+    /// Add and remove options. Only a plan that combines several rules does both.
     Edit {
-        /// To add.
         add: Vec<String>,
-        /// To remove.
         remove: Vec<String>,
     },
-    /// Leave it unchanged.
     Keep,
 }
 
 impl Change {
-    /// The values set or added.
+    /// The values to set or to add.
     pub fn values(&self) -> &[String] {
         match self {
             Self::Set(value) => std::slice::from_ref(value),
@@ -285,7 +276,6 @@ impl Change {
         }
     }
 
-    /// The values removed.
     pub fn removed(&self) -> &[String] {
         match self {
             Self::Remove(values) | Self::Edit { remove: values, .. } => values,
@@ -307,45 +297,45 @@ impl Change {
     }
 }
 
-/// One setting to change, or to keep.
+/// A setting to change or to keep.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 #[cfg_attr(any(test, feature = "testing"), derive(schemars::JsonSchema))]
 pub struct Advice {
     /// The setting, such as `mount.options` or `pg.wal_sync_method`.
     #[cfg_attr(any(test, feature = "testing"), schemars(with = "String"))]
     pub setting: &'static Setting,
-    /// The change.
-    #[serde(serialize_with = "change_parts")]
+    /// What to do with the setting.
+    #[serde(serialize_with = "serialize_change")]
     #[cfg_attr(any(test, feature = "testing"), schemars(with = "ChangeParts"))]
     pub change: Change,
-    /// The value now.
+    /// The current value of the setting.
     pub current: Reading<Value>,
-    /// What else is affected.
+    /// What else the change affects.
     pub reach: EffectScope,
-    /// What it interrupts, and whether data can be lost.
-    #[serde(flatten, serialize_with = "interruption")]
+    /// What the change interrupts, and whether data can be lost.
+    #[serde(flatten, serialize_with = "serialize_interruption")]
     #[cfg_attr(
         any(test, feature = "testing"),
         schemars(flatten, with = "Interruption")
     )]
     pub risk: Risk,
-    /// The rank of one choice among several, such as the file system of a free disk; 1 is the first
+    /// The rank among several choices, such as the file systems for a free disk; 1 is the first
     /// choice.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub rank: Option<u32>,
-    /// The trade-off of an option.
+    /// The trade-off of an optional change.
     #[serde(rename = "tradeoff", skip_serializing_if = "Option::is_none")]
     pub tradeoff: Option<String>,
-    /// Commands that apply it, for review.
+    /// Commands that make the change, for review.
     #[cfg_attr(any(test, feature = "testing"), schemars(with = "Vec<String>"))]
-    pub apply: Vec<Command>,
-    /// Commands that verify it.
+    pub apply: Vec<ShellCommand>,
+    /// Commands that verify the change.
     #[cfg_attr(any(test, feature = "testing"), schemars(with = "Vec<String>"))]
-    pub verify: Vec<Command>,
-    /// Commands that undo it.
+    pub verify: Vec<ShellCommand>,
+    /// Commands that undo the change.
     #[cfg_attr(any(test, feature = "testing"), schemars(with = "Vec<String>"))]
-    pub undo: Vec<Command>,
-    /// Commands of a user's rule, not checked by walwise.
+    pub undo: Vec<ShellCommand>,
+    /// Commands of a user's rule, which walwise does not check.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub own: Vec<UserCommand>,
 }
@@ -354,7 +344,7 @@ impl Advice {
     /// The change in words, with units: `1G`, `add noatime`, `remove nobarrier`, `keep`.
     pub fn summary(&self) -> String {
         match &self.change {
-            Change::Set(value) => self.setting.with_unit(value),
+            Change::Set(value) => self.setting.format_with_unit(value),
             change @ (Change::Add(_) | Change::Remove(_) | Change::Edit { .. } | Change::Keep) => {
                 change.describe()
             }
@@ -362,7 +352,7 @@ impl Advice {
     }
 
     /// Commands to review, labelled `apply`, `verify` and `undo`.
-    pub fn commands(&self) -> [(&'static str, &[Command]); 3] {
+    pub fn commands(&self) -> [(&'static str, &[ShellCommand]); 3] {
         let of = |purpose: Purpose, commands| (purpose.as_str(), commands);
         [
             of(Purpose::Apply, &*self.apply),
@@ -377,13 +367,13 @@ impl Advice {
 #[cfg_attr(any(test, feature = "testing"), derive(schemars::JsonSchema))]
 #[serde(tag = "outcome", rename_all = "kebab-case")]
 pub enum Outcome {
-    /// It holds.
+    /// The condition holds.
     Applies,
-    /// It does not hold.
+    /// The condition does not hold.
     DoesNotApply,
-    /// It depends on unknown facts.
+    /// Unknown facts decide the condition.
     Undecided {
-        /// The smallest sets of missing facts that could each decide it, best first.
+        /// The smallest sets of missing facts that could each decide the condition, best first.
         needs: Vec<Vec<MissingFact>>,
     },
 }
@@ -404,41 +394,41 @@ impl Outcome {
 pub struct Finding {
     /// The rule's id.
     pub rule: String,
-    /// The subject.
+    /// The subject that the rule was evaluated on.
     pub subject: Subject,
-    /// Whether the rule applies.
+    /// Whether the rule applies, or the facts that are missing to decide.
     pub outcome: Outcome,
-    /// How much it matters.
+    /// How important the finding is.
     pub level: Level,
     /// How sure the rule is.
     pub confidence: Confidence,
-    /// What its advice rests on.
+    /// What the advice is based on.
     pub basis: Basis,
-    /// The settings that its rule advises on.
+    /// The settings that the rule advises on.
     #[serde(skip)]
     pub settings: Arc<[&'static Setting]>,
     /// One line: a statement if the rule applies, a question if it is undecided.
     pub title: String,
-    /// Why it matters.
+    /// Why the finding matters.
     pub because: Arc<str>,
-    /// Public sources.
+    /// Public sources, such as manuals, commits and bug reports.
     pub refs: Arc<[String]>,
-    /// What to do. Empty unless the rule applies.
+    /// Settings to change or keep. Empty unless the rule applies.
     pub advice: Vec<Advice>,
-    /// Advice that could lose data and is not given, because not every deciding fact was observed
-    /// on this host.
+    /// Advice that could lose data and is withheld, because not every deciding fact was observed on
+    /// this host.
     pub held_back: Vec<BlockedAdvice>,
-    /// The fix, or why there is none on this host. Every critical finding that applies has one.
+    /// The fix, or the reason why this host has none. Every critical finding that applies has one.
     #[serde(rename = "fix", skip_serializing_if = "Option::is_none")]
     pub remedy: Option<Fix>,
-    /// Every sub-condition with its reading. Left out if nobody reads it: on a large host it is
-    /// most of the findings.
+    /// Every part of the condition with its reading. Left out unless requested, because traces are
+    /// most of the output on a large host.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub trace: Option<Box<Trace>>,
 }
 
 impl Finding {
-    /// The sort key: applying before undecided, worst and surest first.
+    /// Sorts applying findings before undecided ones, then by level and confidence, highest first.
     pub fn sort_key(&self) -> impl Ord {
         let outcome = match self.outcome {
             Outcome::Applies => 0,
@@ -455,25 +445,25 @@ impl Finding {
     }
 }
 
-/// The fix of a finding.
+/// A fix, or the reason why this host has none.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 #[cfg_attr(any(test, feature = "testing"), derive(schemars::JsonSchema))]
 pub struct Fix {
-    /// Whether it can be done on this host.
+    /// Whether the fix can be made on this host.
     pub here: bool,
     #[serde(rename = "text")]
-    /// One or two sentences: what to do, or why nothing on this host fixes it and where to change
-    /// it.
+    /// One or two sentences: what to do, or why nothing on this host helps and where to make the
+    /// change.
     pub text: String,
 }
 
-/// Advice that is not given. It has no commands, so that nobody runs them.
+/// Advice that is withheld, without commands so that nobody runs them.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 #[cfg_attr(any(test, feature = "testing"), derive(schemars::JsonSchema))]
 pub struct BlockedAdvice {
     /// The setting and its change: `mount.options: add nobarrier`.
     pub advice: String,
-    /// Why it is not given.
+    /// The reason why the advice is withheld.
     pub because: String,
 }
 
@@ -483,12 +473,12 @@ pub struct BlockedAdvice {
 pub struct Trace {
     /// The condition in words: `all of`, `device.cache is protected`.
     pub label: String,
-    /// Its result.
+    /// Whether the condition holds, or `unknown`.
     pub truth: Ternary,
     /// The reading, for a test of one fact.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub seen: Option<Observation>,
-    /// The sub-conditions.
+    /// The nested conditions, in order.
     pub kids: Vec<Trace>,
 }
 
@@ -496,10 +486,10 @@ pub struct Trace {
 #[derive(Clone, Debug, PartialEq, Serialize)]
 #[cfg_attr(any(test, feature = "testing"), derive(schemars::JsonSchema))]
 pub struct Observation {
-    /// The subject of the fact.
+    /// The subject that the fact describes.
     pub subject: Subject,
-    /// The fact's name.
+    /// Name of the fact, such as `mount.fstype`.
     pub fact: &'static str,
-    /// The reading.
+    /// The value of the fact, or the reason why the fact is unknown.
     pub reading: Arc<Reading<Value>>,
 }

@@ -1,14 +1,15 @@
-//! Reads rule files, reporting all mistakes of a file at once, each at its place. A file with
-//! broken syntax is read table by table, because the parser recovers by skipping, and a rule
-//! without some of its conditions is another rule.
+//! Reads rule files and reports all mistakes of a file at once, each at its place.
+//!
+//! After a syntax error the TOML parser skips text, so a rule could lose a condition and mean
+//! something else. Such a file is therefore read again, table by table.
 
 mod fields;
 mod split_tables;
 mod remedy {
-    //! The remedy of a rule, required for critical rules.
+    //! The remedy of a rule, which critical rules must have.
     //!
-    //! Advice counts as a remedy only if it is always given: with a condition of its own or a value
-    //! from a fact it may be missing.
+    //! Advice counts as a remedy only if it is always given. Advice with a condition of its own, or
+    //! with a value from a fact, may be missing.
 
     use crate::rules::Level;
     use crate::rules::diagnostic::{Diagnostics, Span};
@@ -17,13 +18,13 @@ mod remedy {
 
     pub(super) struct RemedyTemplates {
         pub action: Option<Template>,
-        /// Why nothing on the host fixes it.
+        /// Why nothing on the host helps.
         pub no_action: Option<Template>,
     }
 
     impl RemedyTemplates {
-        /// Reports a critical rule that tells its reader nothing to do.
-        pub fn check(
+        /// Reports a critical rule without any remedy, advice or reason why nothing helps.
+        pub fn require_action_if_critical(
             &self,
             level: Option<Level>,
             advise: &[AdviceSpec],
@@ -32,12 +33,12 @@ mod remedy {
         ) {
             let told = self.action.is_some()
                 || self.no_action.is_some()
-                || advise.iter().any(AdviceSpec::is_always_given);
+                || advise.iter().any(AdviceSpec::always_changes_setting);
             if level == Some(Level::Critical) && !told {
-                problems.missing_entry(
+                problems.report_missing_entry(
                 span,
                 "a critical rule without a remedy",
-                "advise a fix, or describe it in `remedy`; `no_remedy` says why nothing on the host fixes it",
+                "advise a fix, or describe it in `remedy`; if nothing on the host helps, say why in `no_remedy`",
             );
             }
         }
@@ -46,47 +47,45 @@ mod remedy {
 mod condition;
 mod value;
 mod prose {
-    //! The texts of rules: lines joined to paragraphs, with placeholders for facts.
+    //! Prose in rules: lines are joined to paragraphs, and placeholders stand for facts.
 
-    use super::condition::{self, VisibleScopes};
+    use super::condition::{self, FactVisibility};
     use super::fields::SpannedText;
     use crate::rules::diagnostic::{Diagnostics, Span};
     use crate::rules::template::Template;
 
-    /// The help where `{which}` is not allowed.
     pub const WHICH_HELP: &str = "write `{subject}`, which is the subject's own name";
 
-    /// Every fact in the text must exist and be visible.
-    pub fn prose_template(
+    /// Every fact in the text must exist and be visible from the rule's scope.
+    pub fn parse_prose(
         text: &SpannedText,
-        sight: &VisibleScopes,
+        sight: &FactVisibility,
         problems: &mut Diagnostics,
     ) -> Template {
-        checked_template(&join_lines(&text.text), &text.span, sight, problems)
+        parse_checked_template(&join_lines(&text.text), &text.span, sight, problems)
     }
 
-    /// Without joining lines.
-    pub fn checked_template(
+    /// Like [`parse_prose`], but keeps line breaks.
+    pub fn parse_checked_template(
         text: &str,
         span: &Span,
-        sight: &VisibleScopes,
+        sight: &FactVisibility,
         problems: &mut Diagnostics,
     ) -> Template {
         let template = Template::parse(text, |name| {
-            condition::visible_fact(name, span, sight, problems)
+            condition::find_visible_fact(name, span, sight, problems)
         })
         .0;
-        if template.uses_which() {
-            problems.report(
+        if template.uses_which_placeholder() {
+            problems.report_mistake(
                 span,
-                "`{which}` stands in titles and reasons only",
+                "`{which}` is allowed in titles and reasons only",
                 WHICH_HELP,
             );
         }
         template
     }
 
-    /// Joins lines to one paragraph.
     pub fn join_lines(text: &str) -> String {
         text.split_whitespace().collect::<Vec<_>>().join(" ")
     }
@@ -104,18 +103,18 @@ mod evidence {
         optional: &["kernel", "hardware", "contradicted_by"],
     };
 
-    /// Plausible years of a measurement about walwise's subject.
+    /// Plausible years of a measurement that concerns walwise.
     const YEARS: std::ops::RangeInclusive<u16> = 1990..=2099;
 
     pub(super) fn parse_evidence(
         item: SpannedValue<'_>,
         problems: &mut Diagnostics,
     ) -> Option<Study> {
-        let before = problems.count();
-        let fields = CheckedTable::open(item, &EVIDENCE, problems)?;
+        let before = problems.mistake_count();
+        let fields = CheckedTable::from_item(item, &EVIDENCE, problems)?;
         let mut words = |key: &str| {
             fields
-                .text(key, problems)
+                .parse_text_field(key, problems)
                 .map(|SpannedText { text, .. }| join_lines(&text))
         };
         let (source, says, caveat) = (words("source"), words("says"), words("caveat"));
@@ -124,7 +123,7 @@ mod evidence {
         let year = fields
             .get("year")
             .and_then(|item| parse_year(item, problems));
-        if problems.count() > before {
+        if problems.mistake_count() > before {
             return None;
         }
         Some(Study {
@@ -145,7 +144,7 @@ mod evidence {
             .and_then(|year| year.as_str().parse().ok());
         let year = year.filter(|year| YEARS.contains(year));
         if year.is_none() {
-            problems.report(
+            problems.report_mistake(
                 item,
                 "a year is a number such as 2019",
                 "write it without quotes, with four digits: 2019",
@@ -155,12 +154,12 @@ mod evidence {
     }
 }
 mod overrides {
-    //! Statements of a file about rules elsewhere: `[[off]]` and `[[override]]`.
+    //! Statements of a file about rules of other files: `[[off]]` and `[[override]]`.
 
     use super::fields::{CheckedTable, SpannedValue, TableSchema};
     use super::prose::join_lines;
     use crate::rules::diagnostic::{Diagnostics, Span};
-    use crate::rules::overrides::{ADJUSTABLE_LEVELS, DisabledRule, LevelOverride};
+    use crate::rules::user_rule_statements::{ADJUSTABLE_LEVELS, DisabledRule, LevelOverride};
 
     const OFF: TableSchema = TableSchema {
         what: "this table",
@@ -173,23 +172,23 @@ mod overrides {
         optional: &["until"],
     };
 
-    pub(super) fn parse_off(
+    pub(super) fn parse_disabled_rule(
         item: SpannedValue<'_>,
         file: &str,
         problems: &mut Diagnostics,
     ) -> Option<(DisabledRule, Span)> {
-        let before = problems.count();
-        let fields = CheckedTable::open(item, &OFF, problems)?;
-        let rule = fields.text("rule", problems);
+        let before = problems.mistake_count();
+        let fields = CheckedTable::from_item(item, &OFF, problems)?;
+        let rule = fields.parse_text_field("rule", problems);
         let (because, until) = (
             parse_reason(&fields, problems),
-            fields.date("until", problems),
+            fields.parse_date("until", problems),
         );
         let (rule, because) = (rule?, because?);
-        if problems.count() > before {
+        if problems.mistake_count() > before {
             return None;
         }
-        let line = problems.line(rule.span.start);
+        let line = problems.line_of_offset(rule.span.start);
         Some((
             DisabledRule {
                 rule: rule.text,
@@ -202,25 +201,26 @@ mod overrides {
         ))
     }
 
-    /// The rule's own level is not known here.
-    pub(super) fn parse_override(
+    /// The field `was` of the result is a placeholder, because the rule's own level is not known
+    /// here.
+    pub(super) fn parse_level_override(
         item: SpannedValue<'_>,
         file: &str,
         problems: &mut Diagnostics,
     ) -> Option<(LevelOverride, Span)> {
-        let before = problems.count();
-        let fields = CheckedTable::open(item, &OVERRIDE, problems)?;
-        let rule = fields.text("rule", problems);
-        let level = fields.level(&ADJUSTABLE_LEVELS, problems);
+        let before = problems.mistake_count();
+        let fields = CheckedTable::from_item(item, &OVERRIDE, problems)?;
+        let rule = fields.parse_text_field("rule", problems);
+        let level = fields.parse_level(&ADJUSTABLE_LEVELS, problems);
         let (because, until) = (
             parse_reason(&fields, problems),
-            fields.date("until", problems),
+            fields.parse_date("until", problems),
         );
         let (rule, level, because) = (rule?, level?, because?);
-        if problems.count() > before {
+        if problems.mistake_count() > before {
             return None;
         }
-        let line = problems.line(rule.span.start);
+        let line = problems.line_of_offset(rule.span.start);
         let file = file.to_owned();
         Some((
             LevelOverride {
@@ -237,10 +237,10 @@ mod overrides {
     }
 
     fn parse_reason(fields: &CheckedTable<'_>, problems: &mut Diagnostics) -> Option<String> {
-        let because = fields.text("because", problems)?;
+        let because = fields.parse_text_field("because", problems)?;
         let words = join_lines(&because.text);
         if words.is_empty() {
-            problems.report(
+            problems.report_mistake(
                 because.span,
                 "a reason without a word",
                 "every report shows it: say why",
@@ -252,20 +252,20 @@ mod overrides {
 }
 mod advice;
 mod example;
-mod release;
+mod release_rule;
 mod rule_head;
 
 use toml::de::DeTable;
 
-use self::condition::VisibleScopes;
+use self::condition::FactVisibility;
 use self::fields::{CheckedTable, SpannedText, SpannedValue, TableSchema};
 use self::prose::{WHICH_HELP, join_lines};
-use self::rule_head::RuleHead;
+use self::rule_head::RuleHeader;
 use self::split_tables::TableSection;
 use super::diagnostic::{Diagnostic, Diagnostics, Severity, Span, limit_diagnostics};
-use super::model::{Author, Condition, Example, ExpectedOutcome, Rule, RuleExamples};
-use super::overrides::{DisabledRule, LevelOverride};
+use super::model::{Author, Condition, ExampleLoading, ExpectedOutcome, Rule, RuleExample};
 use super::template::Template;
+use super::user_rule_statements::{DisabledRule, LevelOverride};
 use super::{Basis, Confidence, Level};
 
 const FILE: TableSchema = TableSchema {
@@ -300,37 +300,35 @@ const RULE: TableSchema = TableSchema {
     ],
 };
 
-/// Who wrote a file, and how much of it is read.
+/// Author of a file, and whether its examples are read.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct LoadOptions {
     pub author: Author,
-    pub examples: RuleExamples,
+    pub examples: ExampleLoading,
 }
 
 impl LoadOptions {
-    /// Options for a file that comes with walwise.
-    pub(super) const fn builtin(examples: RuleExamples) -> Self {
+    /// For a file that comes with walwise.
+    pub(super) const fn builtin(examples: ExampleLoading) -> Self {
         Self {
             author: Author::Walwise,
             examples,
         }
     }
 
-    /// Options for a user's file.
     pub(super) const USER: Self = Self {
         author: Author::User,
-        examples: RuleExamples::Read,
+        examples: ExampleLoading::Read,
     };
 }
 
-/// The contents of a file.
 #[derive(Debug, Default)]
 pub(super) struct LoadedFile {
     /// Rules without mistakes, each with the place of its id.
     pub rules: Vec<(Rule, Span)>,
-    /// The ids of all rules, including those with mistakes.
+    /// Ids of all rules, including rules with mistakes.
     pub ids: Vec<(String, Span)>,
-    /// The ids in `overrides` of rules.
+    /// Ids that rules list in `overrides`.
     pub overridden: Vec<(String, Span)>,
     pub off: Vec<(DisabledRule, Span)>,
     pub overrides: Vec<(LevelOverride, Span)>,
@@ -338,7 +336,7 @@ pub(super) struct LoadedFile {
 }
 
 impl LoadedFile {
-    /// Adds a section of the file. One with broken syntax adds only its mistakes and ids.
+    /// Adds a section of the file. A section with broken syntax adds only its mistakes and ids.
     fn add_section(&mut self, piece: ParseResult, by: &TableSection<'_>) {
         let moved = |span: Span| span.start + by.start..span.end + by.start;
         let ParseResult {
@@ -350,7 +348,8 @@ impl LoadedFile {
             loaded.overrides.clear();
         }
         for (rule, span) in loaded.rules {
-            self.rules.push((rule.shifted(by.lines), moved(span)));
+            self.rules
+                .push((rule.shifted_by_lines(by.lines), moved(span)));
         }
         for (off, span) in loaded.off {
             self.off.push((
@@ -387,8 +386,8 @@ impl LoadedFile {
 }
 
 impl Rule {
-    /// Moves it down by a number of lines.
-    fn shifted(mut self, lines: usize) -> Self {
+    /// Adds `lines` to every line number of the rule.
+    fn shifted_by_lines(mut self, lines: usize) -> Self {
         self.line += lines;
         self.examples
             .iter_mut()
@@ -400,19 +399,18 @@ impl Rule {
 struct ParseResult {
     loaded: LoadedFile,
     broken: bool,
-    /// Whether it has tables unknown to rule files.
+    /// Whether the file has tables that no rule file may have.
     has_unknown_tables: bool,
 }
 
-/// In bytes.
 const MAX_FILE_BYTES: usize = 1 << 20;
 
-/// Reads a file. The cost is bounded by its size, by the length of texts and lists, and by the
-/// number of listed mistakes.
-pub(super) fn load(file: &str, source: &str, terms: LoadOptions) -> LoadedFile {
+/// The cost is bounded by the size of the file, the length of texts and lists, and the number of
+/// listed mistakes.
+pub(super) fn load_rule_file(file: &str, source: &str, terms: LoadOptions) -> LoadedFile {
     if source.len() > MAX_FILE_BYTES {
         let message = format!(
-            "a file of {} bytes; the largest that is read has {MAX_FILE_BYTES}",
+            "a file of {} bytes; the limit is {MAX_FILE_BYTES}",
             source.len()
         );
         let help = "put its rules into several files".to_owned();
@@ -427,16 +425,16 @@ pub(super) fn load(file: &str, source: &str, terms: LoadOptions) -> LoadedFile {
 }
 
 fn load_recovering(file: &str, source: &str, terms: LoadOptions) -> LoadedFile {
-    let whole = parse(file, source, terms, true);
+    let whole = parse_rule_text(file, source, terms, true);
     if !whole.broken && !whole.has_unknown_tables {
         return whole.loaded;
     }
     let mut loaded = LoadedFile::default();
     for piece in split_tables::table_sections(source) {
         let known = piece.name.is_none_or(|word| FILE.optional.contains(&word));
-        loaded.add_section(parse(file, piece.text, terms, known), &piece);
+        loaded.add_section(parse_rule_text(file, piece.text, terms, known), &piece);
     }
-    // Some mistakes show only in the file as a whole.
+    // Some mistakes appear only when the file is read as a whole.
     if !loaded
         .diags
         .iter()
@@ -447,66 +445,67 @@ fn load_recovering(file: &str, source: &str, terms: LoadOptions) -> LoadedFile {
     loaded
 }
 
-/// If `known` is false the text is no table of rule files, and only its keys are checked.
-fn parse(file: &str, source: &str, terms: LoadOptions, known: bool) -> ParseResult {
+/// If `known` is false, the text is not a table of rule files, and only its keys are checked.
+fn parse_rule_text(file: &str, source: &str, terms: LoadOptions, known: bool) -> ParseResult {
     let mut problems = Diagnostics::new(source);
     let (document, errors) = DeTable::parse_recoverable(source);
     for error in errors {
-        problems.broken_syntax(error.span().unwrap_or(0..0), error.message());
+        problems.report_syntax_error(error.span().unwrap_or(0..0), error.message());
     }
     let mut loaded = LoadedFile::default();
-    let before = problems.count();
+    let before = problems.mistake_count();
     let top = CheckedTable::new(document.get_ref(), 0..0, &FILE, &mut problems);
-    let strange = problems.count() > before;
+    let has_unknown_tables = problems.mistake_count() > before;
     if known {
         for item in top.repeated_tables("rule", &mut problems) {
             let rule = parse_rule(item, file, terms, &mut loaded, &mut problems);
             loaded.rules.extend(rule);
         }
         for item in top.repeated_tables("release", &mut problems) {
-            let rule = release::parse_release(item, file, terms, &mut loaded, &mut problems);
+            let rule =
+                release_rule::parse_release_rule(item, file, terms, &mut loaded, &mut problems);
             loaded.rules.extend(rule);
         }
         for item in top.repeated_tables("off", &mut problems) {
             loaded
                 .off
-                .extend(overrides::parse_off(item, file, &mut problems));
+                .extend(overrides::parse_disabled_rule(item, file, &mut problems));
         }
         for item in top.repeated_tables("override", &mut problems) {
             loaded
                 .overrides
-                .extend(overrides::parse_override(item, file, &mut problems));
+                .extend(overrides::parse_level_override(item, file, &mut problems));
         }
     }
-    let broken = problems.is_broken();
+    let broken = problems.has_syntax_errors();
     loaded.diags = problems.into_diags();
     ParseResult {
         loaded,
         broken,
-        has_unknown_tables: strange,
+        has_unknown_tables,
     }
 }
 
-/// Reports examples that repeat another one.
+/// Reports each example that repeats another one.
 fn parse_examples(
     fields: &CheckedTable<'_>,
-    sight: &VisibleScopes,
+    sight: &FactVisibility,
     problems: &mut Diagnostics,
-) -> Vec<Example> {
-    let mut examples: Vec<Example> = Vec::new();
-    for item in fields.tables("example", problems) {
+) -> Vec<RuleExample> {
+    let mut examples: Vec<RuleExample> = Vec::new();
+    for item in fields.table_list("example", problems) {
         let Some(example) = example::parse_example(item, sight, problems) else {
             continue;
         };
         if let Some((repeated, message)) = examples
             .iter()
-            .find_map(|other| Some((other, example.duplicated_case(other)?)))
+            .find_map(|other| Some((other, example.duplicate_message(other)?)))
         {
-            problems.report(
+            problems.report_mistake(
                 item,
                 message,
                 format!(
-                    "the other stands in line {}; give it facts and a name of its own",
+                    "the other example is in line {}; give this one its own facts and name",
                     repeated.line
                 ),
             );
@@ -524,26 +523,29 @@ fn parse_rule(
     problems: &mut Diagnostics,
 ) -> Option<(Rule, Span)> {
     let author = terms.author;
-    let before = problems.count();
-    let fields = CheckedTable::open(item, &RULE, problems)?;
-    let head = RuleHead::parse(&fields, loaded, problems);
-    let RuleHead { scope, sight, .. } = &head;
-    let level = fields.level(&Level::ALL, problems);
-    let caps = rule_head::parse_cap(&head, &fields, level, problems);
-    let confidence = fields.choice("confidence", &Confidence::ALL, Confidence::as_str, problems);
-    let basis = fields.choice("basis", &Basis::ALL, Basis::as_str, problems);
-    let question = fields.text("question", problems);
+    let before = problems.mistake_count();
+    let fields = CheckedTable::from_item(item, &RULE, problems)?;
+    let head = RuleHeader::parse(&fields, loaded, problems);
+    let RuleHeader { scope, sight, .. } = &head;
+    let level = fields.parse_level(&Level::ALL, problems);
+    let caps = rule_head::parse_verdict_cap(&head, &fields, level, problems);
+    let confidence =
+        fields.parse_choice("confidence", &Confidence::ALL, Confidence::as_str, problems);
+    let basis = fields.parse_choice("basis", &Basis::ALL, Basis::as_str, problems);
+    let question = fields.parse_text_field("question", problems);
     if let Some(question) = question
         .as_ref()
         .filter(|question| !question.text.trim_end().ends_with('?'))
     {
-        problems.report(
+        problems.report_mistake(
             question,
             "a question without a question mark",
-            "it stands where the rule is undecided, and \"yes\" means that the rule applies",
+            "it is shown while the rule is undecided; \"yes\" means that the rule applies",
         );
     }
-    let overrides = fields.texts("overrides", problems).unwrap_or_default();
+    let overrides = fields
+        .parse_text_list("overrides", problems)
+        .unwrap_or_default();
     loaded.overridden.extend(
         overrides
             .iter()
@@ -553,19 +555,19 @@ fn parse_rule(
         .get("when")
         .and_then(|when| condition::parse_condition(when, sight, problems));
     let quantifies = when.as_ref().is_none_or(Condition::has_quantifier);
-    let texts = head.templates(quantifies, problems);
-    let question = question.map(|text| question_template(&text, problems));
+    let texts = head.parse_templates(quantifies, problems);
+    let question = question.map(|text| parse_question(&text, problems));
     let mut advise = Vec::new();
-    for item in fields.tables("advise", problems) {
+    for item in fields.table_list("advise", problems) {
         advise.extend(advice::parse_advice(item, sight, level, author, problems));
     }
     let mut evidence = Vec::new();
-    for item in fields.tables("evidence", problems) {
+    for item in fields.table_list("evidence", problems) {
         evidence.extend(evidence::parse_evidence(item, problems));
     }
     let examples = match terms.examples {
-        RuleExamples::Read => parse_examples(&fields, sight, problems),
-        RuleExamples::Skipped => Vec::new(),
+        ExampleLoading::Read => parse_examples(&fields, sight, problems),
+        ExampleLoading::Skipped => Vec::new(),
     };
     let lacking =
         |expect: &ExpectedOutcome| !examples.iter().any(|example| example.expect == *expect);
@@ -574,20 +576,20 @@ fn parse_rule(
         .filter(lacking)
         .map(ExpectedOutcome::as_str)
         .collect();
-    let sound = problems.count() == before;
+    let sound = problems.mistake_count() == before;
     if sound {
         texts
             .remedy
-            .check(level, &advise, fields.span.clone(), problems);
+            .require_action_if_critical(level, &advise, fields.span.clone(), problems);
     }
-    if sound && terms.examples == RuleExamples::Read && !lacking.is_empty() {
-        problems.missing_entry(
+    if sound && terms.examples == ExampleLoading::Read && !lacking.is_empty() {
+        problems.report_missing_entry(
             &fields,
             format!("no example of: {}", lacking.join(", ")),
             "examples are the rule's tests",
         );
     }
-    if problems.count() > before {
+    if problems.mistake_count() > before {
         return None;
     }
     let scope = *scope;
@@ -618,25 +620,25 @@ fn parse_rule(
         examples,
         author,
         file: file.to_owned(),
-        line: problems.line(item.span().start),
+        line: problems.line_of_offset(item.span().start),
     };
     Some((rule, head.id?.span))
 }
 
-/// Parses a question, in which only the subject is certain to be known.
-fn question_template(text: &SpannedText, problems: &mut Diagnostics) -> Template {
+/// Reports facts in a question, because an undecided rule may lack their values.
+fn parse_question(text: &SpannedText, problems: &mut Diagnostics) -> Template {
     let (template, unknown) = Template::parse(&join_lines(&text.text), |_| None);
     if let Some(name) = unknown.first() {
-        problems.report(
+        problems.report_mistake(
             text,
             format!("`{{{name}}}` in a question"),
-            "the fact may be unknown where it is asked; `{subject}` is not",
+            "the fact may be unknown while the question is shown; only `{subject}` is always known",
         );
     }
-    if template.uses_which() {
-        problems.report(
+    if template.uses_which_placeholder() {
+        problems.report_mistake(
             text,
-            "`{which}` stands in titles and reasons only",
+            "`{which}` is allowed in titles and reasons only",
             WHICH_HELP,
         );
     }

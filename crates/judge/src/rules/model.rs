@@ -1,7 +1,7 @@
-//! A rule as written: a condition over facts, advice, and the examples that are its tests.
+//! A loaded rule: a condition over facts, advice, and the examples that are its tests.
 //!
-//! The loader has checked everything: facts exist and values fit. Facts and settings are held by
-//! reference, so no later lookup can use a wrong name.
+//! The loader has checked that all facts exist and all values fit. A rule holds references to facts
+//! and settings, so no later lookup can use a wrong name.
 
 use std::sync::Arc;
 
@@ -10,7 +10,7 @@ use super::template::Template;
 use super::user_commands::UserCommandSpec;
 use super::{Basis, Change, Confidence, EffectScope, Fix, Level, Risk};
 use crate::facts::catalog::target::VerdictKind;
-use crate::facts::{Area, FactSet, KeyInfo, Reading, Scope, Subject, Value, area};
+use crate::facts::{FactSet, KeyInfo, Reading, Scope, ServerArea, Subject, Value, area_of_name};
 use crate::provenance::Verification;
 use crate::settings::{Setting, SettingKind};
 use crate::version::{AffectedReleases, Version};
@@ -19,43 +19,42 @@ use crate::version::{AffectedReleases, Version};
 pub struct Rule {
     /// Unique and stable: `area.name`.
     pub id: String,
-    /// The version of walwise that introduced it.
+    /// The walwise version that introduced the rule.
     pub since: String,
-    /// When it was last compared with its sources; optional in users' rules.
+    /// Last comparison of the rule with its sources; optional in users' rules.
     pub checked: Option<Verification>,
-    /// The scope of its subjects.
     pub scope: Scope,
-    /// One line, a statement about where it applies.
+    /// One line: the statement that is shown where the rule applies.
     pub title: Template,
-    /// A question for where it is undecided; "yes" means that it applies.
+    /// Shown where the rule is undecided; the answer "yes" means that the rule applies.
     pub question: Template,
     pub level: Level,
-    /// The best verdict of targets above a subject where it applies.
+    /// Best verdict of targets above a subject to which the rule applies.
     pub caps: Option<VerdictKind>,
     pub confidence: Confidence,
     pub basis: Basis,
     pub because: Template,
-    /// The remedy if none of its advice is given.
+    /// The remedy if none of the advice is given.
     pub remedy: Option<Template>,
-    /// Why nothing on the host fixes it: without `remedy`, or if facts in `remedy` are unknown.
+    /// Why nothing on the host helps; used without `remedy`, or if a fact in `remedy` is unknown.
     pub no_remedy: Option<Template>,
     /// Public sources, at least one.
     pub refs: Arc<[String]>,
-    /// Rules over which it takes precedence if both advise different values for one setting.
+    /// Ids of rules that yield to this one if both advise different values for a setting.
     pub overrides: Vec<String>,
     pub when: Condition,
     pub advise: Vec<AdviceSpec>,
     pub evidence: Vec<Study>,
-    pub examples: Vec<Example>,
+    pub examples: Vec<RuleExample>,
     pub author: Author,
     pub file: String,
-    /// Its first line, counted from one.
+    /// First line of the rule in `file`, counted from one.
     pub line: usize,
 }
 
 impl Rule {
-    /// Whether it offers this value of such a setting as one choice among several.
-    pub fn offers_choice(&self, kind: SettingKind, value: &str) -> bool {
+    /// Whether the rule ranks `value` among several choices for settings of this kind.
+    pub fn ranks_value(&self, kind: SettingKind, value: &str) -> bool {
         self.advise.iter().any(|spec| {
             spec.rank.is_some()
                 && spec.setting.kind == kind
@@ -67,7 +66,7 @@ impl Rule {
 /// What a faulty release does.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum FaultEffect {
-    /// Data whose flush succeeded is gone.
+    /// Data is lost although its flush succeeded.
     LosesFlushedData,
     /// Data is overwritten or wrong.
     CorruptsData,
@@ -89,7 +88,7 @@ impl FaultEffect {
         Self::GoesReadOnly,
     ];
 
-    /// The words in rules, after "a release that".
+    /// The words that follow "a release that" in the texts of rules.
     pub fn as_str(self) -> &'static str {
         match self {
             Self::LosesFlushedData => "loses flushed data",
@@ -112,16 +111,16 @@ impl FaultEffect {
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Author {
-    /// walwise itself; its tests prove what the rule may advise.
+    /// walwise itself; tests prove which changes such a rule may advise.
     Walwise,
-    /// A user, whose rule never advises a change that can lose data.
+    /// A user, whose rules never advise a change that can lose data.
     User,
 }
 
-/// Whether the examples of built-in rules are read. They are half of a rule's size and only tests
-/// need them. Those of users are always read.
+/// Whether the examples of built-in rules are read. Examples are half the size of a rule, and only
+/// tests need them; examples of users' rules are always read.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum RuleExamples {
+pub enum ExampleLoading {
     Read,
     Skipped,
 }
@@ -132,14 +131,15 @@ pub enum Condition {
     Any(Vec<Condition>),
     Not(Box<Condition>),
     /// Holds for each element of the subject's stack.
-    Every(Relation, Box<Condition>),
-    /// Holds for an element of the subject's stack.
-    Some(Relation, Box<Condition>),
-    Fact(Test),
+    Every(QuantifiedElement, Box<Condition>),
+    /// Holds for at least one element of the subject's stack.
+    Some(QuantifiedElement, Box<Condition>),
+    Fact(FactTest),
 }
 
 impl Condition {
-    /// Whether a fact of this scope is looked up in the subject, in its links, or in its stack.
+    /// Whether the condition looks up a fact of the scope, or quantifies over subjects of the
+    /// scope.
     pub fn uses_scope(&self, scope: Scope) -> bool {
         match self {
             Self::All(kids) | Self::Any(kids) => kids.iter().any(|kid| kid.uses_scope(scope)),
@@ -158,8 +158,8 @@ impl Condition {
         }
     }
 
-    /// Every test in it, including those in quantifiers.
-    pub fn for_each_test<'c>(&'c self, found: &mut impl FnMut(&'c Test)) {
+    /// Visits every test of the condition, including tests in quantifiers.
+    pub fn for_each_test<'c>(&'c self, found: &mut impl FnMut(&'c FactTest)) {
         match self {
             Self::All(kids) | Self::Any(kids) => {
                 for kid in kids {
@@ -171,19 +171,21 @@ impl Condition {
         }
     }
 
-    fn areas(&self, into: &mut Vec<Area>) {
+    fn collect_fact_areas(&self, into: &mut Vec<ServerArea>) {
         match self {
-            Self::All(kids) | Self::Any(kids) => kids.iter().for_each(|kid| kid.areas(into)),
-            Self::Not(kid) => kid.areas(into),
+            Self::All(kids) | Self::Any(kids) => {
+                kids.iter().for_each(|kid| kid.collect_fact_areas(into))
+            }
+            Self::Not(kid) => kid.collect_fact_areas(into),
             Self::Every(..) | Self::Some(..) => {}
-            Self::Fact(test) => into.extend(area(test.fact.name)),
+            Self::Fact(test) => into.extend(area_of_name(test.fact.name)),
         }
     }
 }
 
 impl AdviceSpec {
-    /// Whether it is given wherever its rule applies, and changes something.
-    pub fn is_always_given(&self) -> bool {
+    /// Whether the advice is given wherever the rule applies, and changes something.
+    pub fn always_changes_setting(&self) -> bool {
         let changes = match &self.change {
             ChangeSpec::Fixed(Change::Keep)
             | ChangeSpec::SetFrom(_)
@@ -198,47 +200,52 @@ impl AdviceSpec {
 }
 
 impl Rule {
-    /// The remedy for a subject in the rule's own words.
-    pub fn remedy_for(
+    /// `None` if the rule has no remedy of its own.
+    pub fn fix_for_subject(
         &self,
         facts: &FactSet,
         subject: &Subject,
         which: &[&Subject],
     ) -> Option<Fix> {
-        let known = |text: &&Template| self.no_remedy.is_none() || text.is_known(facts, subject);
+        let known = |text: &&Template| {
+            self.no_remedy.is_none() || text.has_all_required_facts(facts, subject)
+        };
         let told = |here| {
             move |text: &Template| Fix {
                 here,
-                text: self.with_author(&text.text(facts, subject, which)),
+                text: self.with_user_file_line(&text.text(facts, subject, which)),
             }
         };
         let here = self.remedy.as_ref().filter(known).map(told(true));
         here.or_else(|| self.no_remedy.as_ref().map(told(false)))
     }
 
-    /// Text of a user's rule names its file and line.
-    fn with_author(&self, says: &str) -> String {
+    /// Adds file and line to the text of a user's rule.
+    fn with_user_file_line(&self, says: &str) -> String {
         match self.author {
             Author::Walwise => says.to_owned(),
             Author::User => format!("{says} (from {}:{})", self.file, self.line),
         }
     }
 
-    /// Whether title, reason or remedy name elements of a quantifier.
-    pub fn uses_which(&self) -> bool {
+    /// Whether title, reason or remedy contain `{which}`, the elements of a quantifier.
+    pub fn uses_which_placeholder(&self) -> bool {
         let texts = [
             Some(&self.title),
             Some(&self.because),
             self.remedy.as_ref(),
             self.no_remedy.as_ref(),
         ];
-        texts.into_iter().flatten().any(Template::uses_which)
+        texts
+            .into_iter()
+            .flatten()
+            .any(Template::uses_which_placeholder)
     }
 
-    /// The areas of facts looked up in the subject itself, and of advised settings.
-    pub fn areas(&self) -> impl Iterator<Item = Area> {
+    /// Areas of the facts that are looked up outside quantifiers, and of the advised settings.
+    pub fn areas(&self) -> impl Iterator<Item = ServerArea> {
         let mut areas = Vec::new();
-        self.when.areas(&mut areas);
+        self.when.collect_fact_areas(&mut areas);
         areas.extend(
             self.advise
                 .iter()
@@ -248,17 +255,16 @@ impl Rule {
     }
 }
 
-/// The elements of a quantifier in the subject's stack, including the subject if it has the right
-/// kind.
+/// Kind of element that a quantifier covers in the subject's stack; the subject itself counts too.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Relation {
+pub enum QuantifiedElement {
     /// The disks at the bottom.
     Leaf,
     Layer,
     Mount,
 }
 
-impl Relation {
+impl QuantifiedElement {
     pub const ALL: [Self; 3] = [Self::Leaf, Self::Layer, Self::Mount];
 
     pub fn as_str(self) -> &'static str {
@@ -278,13 +284,13 @@ impl Relation {
 }
 
 #[derive(Clone, Debug)]
-pub struct Test {
+pub struct FactTest {
     pub fact: &'static KeyInfo,
-    pub op: Op,
+    pub op: TestOperator,
 }
 
 #[derive(Clone, Debug, PartialEq)]
-pub enum Op {
+pub enum TestOperator {
     Is(Value),
     IsNot(Value),
     In(Vec<Value>),
@@ -294,28 +300,28 @@ pub enum Op {
     HasAny(Vec<String>),
     /// The option alone or with a value: `compress` or `compress=zstd`.
     HasOption(String),
-    /// Neither the option alone nor with a value.
+    /// Neither the option alone nor the option with a value.
     LacksOption(String),
     AtLeast(Value),
     Below(Value),
-    /// The version has a fix that landed in these lines ([`Version::has_fix`]).
+    /// The version has a fix that was released in these lines ([`Version::has_fix`]).
     FixedIn(Vec<Version>),
-    /// A release with the fault: the test of a `[[release]]`.
+    /// The version is a release with the fault; the test of a `[[release]]`.
     InRange(AffectedReleases),
-    /// At least a build of one vendor ([`Version::build_at_least`]).
+    /// The version is at least a vendor's build ([`Version::build_at_least`]).
     BuildAtLeast(Version),
     BuildBelow(Version),
-    /// On the text, or the version as written.
+    /// Compares the text, or the version as written.
     StartsWith(String),
     EndsWith(String),
     Contains(String),
-    /// Whether it is known at all: the only test whose result is never unknown.
+    /// Whether the fact is known; the only test whose result is never unknown.
     Known(bool),
-    /// Whether the host has it at all; unknown if it could not be read.
+    /// Whether the host has the fact's object; unknown if the fact could not be read.
     Exists(bool),
 }
 
-impl Op {
+impl TestOperator {
     pub fn as_str(&self) -> &'static str {
         match self {
             Self::Is(_) => "is",
@@ -342,34 +348,35 @@ impl Op {
     }
 }
 
-/// Advice as a rule states it, before facts are filled in.
+/// Advice as written in a rule, before facts are filled in.
 #[derive(Clone, Debug)]
 pub struct AdviceSpec {
     pub setting: &'static Setting,
     pub change: ChangeSpec,
-    /// A further condition for the advice.
+    /// Condition for this advice, in addition to the condition of the rule.
     pub when: Option<Condition>,
-    /// What else is affected.
+    /// What else the change affects.
     pub reach: EffectScope,
     pub risk: Risk,
-    /// 1 for the first choice among several for the same setting.
+    /// 1 for the first of several choices for a setting.
     pub rank: Option<u32>,
     pub tradeoff: Option<Template>,
     pub apply: Vec<Template>,
     pub verify: Vec<Template>,
     pub undo: Vec<Template>,
-    /// Commands of a user's rule, not checked by walwise. The other lists are then empty.
+    /// Commands of a user's rule, which walwise does not check; `apply`, `verify` and `undo` are
+    /// then empty.
     pub user_commands: Vec<UserCommandSpec>,
 }
 
 #[derive(Clone, Debug)]
 pub enum ChangeSpec {
     Fixed(Change),
-    /// Set it to the value of this fact.
+    /// Set the setting to the value of this fact.
     SetFrom(&'static KeyInfo),
-    /// Add the words of this list.
+    /// Add the words of this list fact.
     AddFrom(&'static KeyInfo),
-    /// Remove the words of this list.
+    /// Remove the words of this list fact.
     RemoveFrom(&'static KeyInfo),
 }
 
@@ -388,22 +395,21 @@ impl ChangeSpec {
 
 /// A test of the rule itself: facts, and the expected outcome.
 #[derive(Clone, Debug)]
-pub struct Example {
-    /// The case that it shows.
+pub struct RuleExample {
     pub name: String,
-    /// Facts of the subject and of those linked to it.
+    /// Facts of the subject and of subjects linked to it.
     pub facts: Vec<ExampleFact>,
     pub stack: Option<ExampleStack>,
     pub expect: ExpectedOutcome,
-    /// Exactly the settings that must be advised; `None` leaves them open.
+    /// Exactly the settings that must be advised; `None` accepts any advice.
     pub advise: Option<Vec<String>>,
     /// Counted from one.
     pub line: usize,
 }
 
-impl Example {
-    /// Which example this one repeats, in words; `None` if it shows a case of its own.
-    pub fn duplicated_case(&self, other: &Self) -> Option<String> {
+impl RuleExample {
+    /// Message if this example repeats the facts or the name of `other`.
+    pub fn duplicate_message(&self, other: &Self) -> Option<String> {
         let sorted = |facts: &[ExampleFact]| {
             let mut facts = facts.to_vec();
             facts.sort_by_key(|(key, _)| key.name);
@@ -433,7 +439,7 @@ impl Example {
 
 pub type ExampleFact = (&'static KeyInfo, Reading<Value>);
 
-/// The elements of quantifiers in an example: complete, even if a list is empty.
+/// Elements of quantifiers in an example. The stack is complete, even if a list is empty.
 #[derive(Clone, Debug, Default)]
 pub struct ExampleStack {
     pub leaves: Vec<Vec<ExampleFact>>,
@@ -441,7 +447,6 @@ pub struct ExampleStack {
     pub mounts: Vec<Vec<ExampleFact>>,
 }
 
-/// The expected outcome of an example.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum ExpectedOutcome {
     Applies,

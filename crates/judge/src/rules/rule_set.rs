@@ -1,7 +1,8 @@
-//! The rules of a run: built-in and users' rules, without disabled ones, some with another level.
+//! The rules of a run: built-in and users' rules, without disabled rules, some with a changed
+//! level.
 //!
-//! Checks across files: duplicate ids and references to rules that do not exist. A file with
-//! mistakes still contributes its other rules.
+//! The module checks across files for duplicate ids and for references to unknown rules. A file
+//! with mistakes still contributes its other rules.
 
 use std::collections::BTreeMap;
 use std::sync::{Arc, LazyLock};
@@ -10,13 +11,15 @@ use jiff::civil::Date;
 
 use super::builtin;
 use super::diagnostic::{Diagnostic, FileDiagnostics, SourceLocation, Span};
-use super::file::{RuleFile, UserFile};
 use super::load::{self, LoadOptions, LoadedFile};
-use super::model::{Author, Rule, RuleExamples};
-use super::overrides::{ADJUSTABLE_LEVELS, DisabledRule, ExpiredStatement, LevelOverride};
+use super::model::{Author, ExampleLoading, Rule};
+use super::rule_file::{RuleFile, UserFile};
 use super::suggest::did_you_mean;
-use crate::escape::Command;
-use crate::text::{lines, names_and_count};
+use super::user_rule_statements::{
+    ADJUSTABLE_LEVELS, DisabledRule, ExpiredStatement, LevelOverride,
+};
+use crate::escape::ShellCommand;
+use crate::text::{line_index, names_and_count};
 
 /// Rules in the order of their files.
 #[derive(Clone, Debug, Default)]
@@ -41,32 +44,32 @@ impl<'a> ParsedFile<'a> {
         Self {
             file,
             author: terms.author,
-            loaded: load::load(&file.name, &file.text, terms),
+            loaded: load::load_rule_file(&file.name, &file.text, terms),
         }
     }
 }
 
 impl RuleSet {
-    /// The built-in rules with their examples, parsed once. A test asserts that they have no mistakes.
+    /// Built-in rules with their examples, parsed once. A test asserts that they have no mistakes.
     pub fn builtin() -> Arc<Self> {
         static BUILTIN: LazyLock<Arc<RuleSet>> =
-            LazyLock::new(|| Arc::new(RuleSet::parse(&builtin::builtin_files()).0));
+            LazyLock::new(|| Arc::new(RuleSet::parse_as_builtin(&builtin::builtin_files()).0));
         Arc::clone(&BUILTIN)
     }
 
-    /// Built-in rules and users' rules, with the mistakes of users' files. `today` decides which
+    /// Built-in and users' rules, with the mistakes of users' files. `today` decides which
     /// statements have expired.
     pub fn with_user_files(
         files: &[RuleFile],
-        examples: RuleExamples,
+        examples: ExampleLoading,
         today: Date,
     ) -> (Self, Vec<FileDiagnostics>) {
         Self::from_files((&builtin::builtin_files(), examples), files, today)
     }
 
-    /// For work on walwise's own rules: source files replace built-in ones of the same name. Never
-    /// for a check, where a file name must not remove rules.
-    pub fn replacing_builtin(
+    /// For work on walwise's own rules: files in `ours` replace built-in files of the same name. A
+    /// check must not use this, because a file name could then remove rules.
+    pub fn with_replaced_builtin(
         ours: &[RuleFile],
         users: &[RuleFile],
         today: Date,
@@ -75,18 +78,18 @@ impl RuleSet {
         let mut all = builtin::builtin_files();
         all.retain(|builtin| !ours.iter().any(|file| same(file, builtin)));
         all.extend_from_slice(ours);
-        Self::from_files((&all, RuleExamples::Read), users, today)
+        Self::from_files((&all, ExampleLoading::Read), users, today)
     }
 
-    /// Reads files as if they came with walwise; nothing expires, and a rule with a mistake is left
-    /// out.
-    pub fn parse(files: &[RuleFile]) -> (Self, Vec<FileDiagnostics>) {
-        Self::from_files((files, RuleExamples::Read), &[], Date::MIN)
+    /// Reads files as if they came with walwise. No statement expires, and a rule with a mistake is
+    /// left out.
+    pub fn parse_as_builtin(files: &[RuleFile]) -> (Self, Vec<FileDiagnostics>) {
+        Self::from_files((files, ExampleLoading::Read), &[], Date::MIN)
     }
 
-    /// Reads built-in files, or their replacements, and users' files.
+    /// `ours` are built-in files or their replacements.
     pub(super) fn from_files(
-        (ours, examples): (&[RuleFile], RuleExamples),
+        (ours, examples): (&[RuleFile], ExampleLoading),
         users: &[RuleFile],
         today: Date,
     ) -> (Self, Vec<FileDiagnostics>) {
@@ -99,9 +102,9 @@ impl RuleSet {
                 .iter()
                 .map(|file| ParsedFile::parse(file, LoadOptions::USER)),
         );
-        let mut found = duplicates(&mut parts);
-        found.extend(empty_files(&parts));
-        found.extend(unknown_rules(&parts));
+        let mut found = drop_duplicate_ids(&mut parts);
+        found.extend(remark_empty_files(&parts));
+        found.extend(remark_unknown_rules(&parts));
         let mut set = Self {
             user_files: users.iter().map(UserFile::from_file).collect(),
             ..Self::default()
@@ -111,9 +114,9 @@ impl RuleSet {
             .flat_map(|part| part.loaded.rules.drain(..))
             .map(|(rule, _)| rule)
             .collect();
-        set.drop_expired(&mut parts, today);
-        found.extend(set.apply_disabled(&parts));
-        found.extend(set.apply_overrides(&parts));
+        set.drop_expired_statements(&mut parts, today);
+        found.extend(set.apply_disabled_rules(&parts));
+        found.extend(set.apply_level_overrides(&parts));
         for (index, diag) in found {
             if let Some(part) = parts.get_mut(index) {
                 part.loaded.diags.push(diag);
@@ -139,21 +142,21 @@ impl RuleSet {
         for file in &mistakes {
             set.not_in_force.extend(mistakes_sentence(file));
             set.remarks
-                .extend(file.remarks().map(|remark| file.sentence(remark)));
+                .extend(file.remarks().map(|remark| file.one_line_text(remark)));
         }
         (set, mistakes)
     }
 
-    /// Adds notes about users' files: unreadable ones, and remarks.
+    /// Adds notes about users' files: unreadable files, and remarks.
     #[must_use]
-    pub fn with_notes(mut self, not_in_force: Vec<String>, remarks: Vec<String>) -> Self {
+    pub fn with_extra_notes(mut self, not_in_force: Vec<String>, remarks: Vec<String>) -> Self {
         self.not_in_force.extend(not_in_force);
         self.remarks.extend(remarks);
         self
     }
 
-    /// Removes statements whose last day has passed.
-    fn drop_expired(&mut self, parts: &mut [ParsedFile<'_>], today: Date) {
+    /// Moves statements whose last day has passed to `expired`.
+    fn drop_expired_statements(&mut self, parts: &mut [ParsedFile<'_>], today: Date) {
         let mut holds = |expired: Option<ExpiredStatement>| {
             let holds = expired.is_none();
             self.expired.extend(expired);
@@ -165,15 +168,15 @@ impl RuleSet {
             ..
         } in parts.iter_mut().map(|part| &mut part.loaded)
         {
-            off.retain(|(off, _)| holds(ExpiredStatement::from_off(off, today)));
+            off.retain(|(off, _)| holds(ExpiredStatement::from_disabled_rule(off, today)));
             levels.retain(|(given, _)| holds(ExpiredStatement::from_override(given, today)));
         }
     }
 
-    /// Removes disabled rules.
-    fn apply_disabled(&mut self, parts: &[ParsedFile<'_>]) -> Vec<(usize, Diagnostic)> {
+    /// Rules that cap a verdict cannot be disabled, because no file may improve a verdict.
+    fn apply_disabled_rules(&mut self, parts: &[ParsedFile<'_>]) -> Vec<(usize, Diagnostic)> {
         let mut found = Vec::new();
-        for (index, off, span) in statements(parts, |loaded| &loaded.off) {
+        for (index, off, span) in indexed_statements(parts, |loaded| &loaded.off) {
             match self.off.iter().find(|other| other.rule == off.rule) {
                 Some(other) => {
                     let message = format!(
@@ -199,10 +202,10 @@ impl RuleSet {
         found
     }
 
-    /// Applies changed levels. Optional rules are excluded: advice that can lose data stays there.
-    fn apply_overrides(&mut self, parts: &[ParsedFile<'_>]) -> Vec<(usize, Diagnostic)> {
+    /// Optional rules keep their level, because advice that can lose data must stay optional.
+    fn apply_level_overrides(&mut self, parts: &[ParsedFile<'_>]) -> Vec<(usize, Diagnostic)> {
         let mut found = Vec::new();
-        for (index, given, span) in statements(parts, |loaded| &loaded.overrides) {
+        for (index, given, span) in indexed_statements(parts, |loaded| &loaded.overrides) {
             let mut mistake = |message: String, help: Option<String>| {
                 found.push((index, Diagnostic::mistake(span.clone(), message, help)));
             };
@@ -271,29 +274,29 @@ impl RuleSet {
         self.rules.iter().find(|rule| rule.id == id)
     }
 
-    /// `did you mean …?` for an unknown id.
+    /// Suggestion `did you mean …?` for an id that no rule has; `None` if no id is similar.
     pub fn did_you_mean(&self, id: &str) -> Option<String> {
         did_you_mean(id, self.rules.iter().map(|rule| rule.id.as_str()))
     }
 
-    pub fn off(&self) -> &[DisabledRule] {
+    pub fn disabled_rules(&self) -> &[DisabledRule] {
         &self.off
     }
 
-    pub fn overrides(&self) -> &[LevelOverride] {
+    pub fn level_overrides(&self) -> &[LevelOverride] {
         &self.overrides
     }
 
-    pub fn expired(&self) -> &[ExpiredStatement] {
+    pub fn expired_statements(&self) -> &[ExpiredStatement] {
         &self.expired
     }
 
-    /// Parts of users' files that should be in force and are not, a sentence each.
-    pub fn not_in_force(&self) -> &[String] {
+    /// One sentence for each part of a user's file that should be in force but is not.
+    pub fn not_in_force_sentences(&self) -> &[String] {
         &self.not_in_force
     }
 
-    /// Parts of users' files without effect, a sentence each.
+    /// One sentence for each part of a user's file without effect.
     pub fn remarks(&self) -> &[String] {
         &self.remarks
     }
@@ -305,9 +308,12 @@ impl RuleSet {
 
 const MAX_LISTED_LINES: usize = 10;
 
-/// A sentence for the entries left out of a file because of mistakes.
+/// A sentence about the entries that are left out because of mistakes.
 fn mistakes_sentence(file: &FileDiagnostics) -> Option<String> {
-    let mut lines: Vec<usize> = file.mistakes().map(|diag| file.line(diag)).collect();
+    let mut lines: Vec<usize> = file
+        .mistakes()
+        .map(|diag| file.line_of_diagnostic(diag))
+        .collect();
     lines.dedup();
     let named: Vec<String> = lines.iter().map(ToString::to_string).collect();
     let named = names_and_count(&named, MAX_LISTED_LINES);
@@ -318,7 +324,7 @@ fn mistakes_sentence(file: &FileDiagnostics) -> Option<String> {
         format!("{count} mistakes")
     };
     let lines = if lines.len() == 1 { "line" } else { "lines" };
-    // A mistake between two files shows only if both are read.
+    // A mistake that concerns two files appears only if both files are read.
     let mut beside: Vec<&SourceLocation> = Vec::new();
     for place in file.mistakes().filter_map(|diag| diag.other_place.as_ref()) {
         if beside.iter().all(|other| other.file != place.file) {
@@ -334,19 +340,21 @@ fn mistakes_sentence(file: &FileDiagnostics) -> Option<String> {
     } else {
         format!(", with {}", together.join(", "))
     };
-    let start = Some(Command::new("walwise rules check"));
+    let start = Some(ShellCommand::new("walwise rules check"));
     let all = beside.iter().map(|place| &place.file).chain([name]);
-    let command = all.fold(start, |command, name| command?.literal(" ").value(name));
+    let command = all.fold(start, |command, name| {
+        command?.append_literal(" ").append_value(name)
+    });
     (count > 0).then(|| {
         format!(
             "{name} has {mistakes} ({lines} {named}{together}), and the entries that contain them are left out: `{}`",
-            Command::or_placeholder(command)
+            ShellCommand::or_placeholder(command)
         )
     })
 }
 
-/// The statements of files about other rules, with the index of the file.
-fn statements<'p, T: 'p>(
+/// Statements of all files about other rules, each with the index of its file.
+fn indexed_statements<'p, T: 'p>(
     parts: &'p [ParsedFile<'_>],
     of: fn(&LoadedFile) -> &Vec<(T, Span)>,
 ) -> impl Iterator<Item = (usize, &'p T, &'p Span)> {
@@ -362,8 +370,7 @@ fn base_name(name: &str) -> &str {
     name.rsplit('/').next().unwrap_or(name)
 }
 
-/// Remarks on files without any contents.
-fn empty_files(parts: &[ParsedFile<'_>]) -> Vec<(usize, Diagnostic)> {
+fn remark_empty_files(parts: &[ParsedFile<'_>]) -> Vec<(usize, Diagnostic)> {
     let nothing = |part: &ParsedFile<'_>| {
         let LoadedFile {
             rules,
@@ -396,8 +403,8 @@ fn empty_files(parts: &[ParsedFile<'_>]) -> Vec<(usize, Diagnostic)> {
         .collect()
 }
 
-/// Mistakes for duplicate ids; the later rule is left out.
-fn duplicates(parts: &mut [ParsedFile<'_>]) -> Vec<(usize, Diagnostic)> {
+/// Reports duplicate ids and drops the later rule.
+fn drop_duplicate_ids(parts: &mut [ParsedFile<'_>]) -> Vec<(usize, Diagnostic)> {
     let mut first: BTreeMap<String, (&RuleFile, usize, Author)> = BTreeMap::new();
     let mut found = Vec::new();
     for (
@@ -416,7 +423,7 @@ fn duplicates(parts: &mut [ParsedFile<'_>]) -> Vec<(usize, Diagnostic)> {
             };
             let place = SourceLocation {
                 file: other.name.clone(),
-                line: lines::line_of(&other.text, *at),
+                line: line_index::line_number_at(&other.text, *at),
             };
             let help = format!(
                 "the other one is {}:{}; give one of them another id",
@@ -444,9 +451,9 @@ fn duplicates(parts: &mut [ParsedFile<'_>]) -> Vec<(usize, Diagnostic)> {
     found
 }
 
-/// Remarks on references to unknown rules. No mistake: they may exist in another version of
+/// References to unknown rules are only remarks, because the rules may exist in another version of
 /// walwise.
-fn unknown_rules(parts: &[ParsedFile<'_>]) -> Vec<(usize, Diagnostic)> {
+fn remark_unknown_rules(parts: &[ParsedFile<'_>]) -> Vec<(usize, Diagnostic)> {
     let known: Vec<&str> = parts
         .iter()
         .flat_map(|part| &part.loaded.ids)
@@ -467,7 +474,7 @@ fn unknown_rules(parts: &[ParsedFile<'_>]) -> Vec<(usize, Diagnostic)> {
         {
             let message = format!("no effect: there is no rule `{id}`");
             let help = did_you_mean(id, known.iter().copied());
-            let help = help.unwrap_or_else(|| "`walwise rules list` names them all".to_owned());
+            let help = help.unwrap_or_else(|| "`walwise rules list` lists all rules".to_owned());
             found.push((index, Diagnostic::remark(span.clone(), message, help)));
         }
     }

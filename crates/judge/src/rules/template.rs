@@ -1,17 +1,19 @@
-//! Texts with placeholders: `{fact}`, `{fact? --option=}` (text and fact, or nothing if unknown),
-//! `{subject}`, and `{which}` for elements found by the condition. Facts are shell-quoted in
-//! commands and backticks. Other braces are text: commands are full of them.
+//! Texts with placeholders: `{fact}`, `{subject}`, `{which}` for elements found by the condition,
+//! and `{fact? --option=}`, which prints nothing if the fact is unknown.
+//!
+//! Facts are shell-quoted in commands and between backticks. Other braces stay as they are, because
+//! commands are full of them.
 
 use std::iter::Peekable;
 use std::ops::Range;
 use std::str::CharIndices;
 use std::sync::Arc;
 
-use crate::escape::{Command, shell};
+use crate::escape::{ShellCommand, shell};
 use crate::facts::{FactSet, KeyInfo, Subject};
 use crate::text::names_and_count;
 
-/// Every placeholder names a fact that exists.
+/// A text whose placeholders all name existing facts.
 #[derive(Clone, Debug, Default)]
 pub struct Template {
     parts: Vec<TemplateSegment>,
@@ -26,9 +28,9 @@ enum TemplateSegment {
 #[derive(Clone, Debug)]
 struct Placeholder {
     kind: PlaceholderKind,
-    /// Text before a known fact; if the fact is unknown both are left out.
+    /// Text before a known fact; if the fact is unknown, both are left out.
     prefix: Option<Arc<str>>,
-    /// Whether it is between backticks.
+    /// Whether the placeholder is between backticks.
     in_code: bool,
 }
 
@@ -63,18 +65,20 @@ impl Placeholder {
         format!("{{{}{prefix}}}", self.kind.name())
     }
 
-    /// For reading; `which` are the elements found by the condition.
+    /// For prose; `which` are the elements found by the condition.
     fn text(&self, facts: &FactSet, subject: &Subject, which: &[&Subject]) -> String {
         let shown = match self.kind {
-            PlaceholderKind::Subject if self.in_code => quoted_or_name(SUBJECT, subject.name()),
+            PlaceholderKind::Subject if self.in_code => {
+                shell_quote_or_name(SUBJECT, subject.name())
+            }
             PlaceholderKind::Subject => subject.name().to_owned(),
-            PlaceholderKind::Which => list_subjects(which),
+            PlaceholderKind::Which => subject_list_text(which),
             PlaceholderKind::Fact(fact) => {
-                match (facts.lookup(subject, fact).value(), &self.prefix) {
+                match (facts.reading_via_link(subject, fact).value(), &self.prefix) {
                     (None, Some(_)) => return String::new(),
                     (None, None) => "unknown".to_owned(),
                     (Some(value), _) if self.in_code => {
-                        quoted_or_name(fact.name, &value.to_string())
+                        shell_quote_or_name(fact.name, &value.to_string())
                     }
                     (Some(value), _) => fact.format_value(value),
                 }
@@ -84,14 +88,16 @@ impl Placeholder {
     }
 }
 
-/// A name within a command in a sentence; `PATH` for one that cannot be quoted.
-fn quoted_or_name(name: &str, shown: &str) -> String {
-    shell::quote_name(shown)
+/// `shown` quoted for a shell; the placeholder's name in capitals, such as `POINT`, if `shown`
+/// cannot be quoted.
+fn shell_quote_or_name(name: &str, shown: &str) -> String {
+    shell::quote_shell_name(shown)
         .unwrap_or_else(|| name.rsplit('.').next().unwrap_or(name).to_uppercase())
 }
 
 impl Template {
-    /// `find` resolves a fact by name. Unresolved names stay text and are returned.
+    /// `find` looks a fact up by name. The second value lists unknown names, which stay in the
+    /// text.
     pub fn parse(
         source: &str,
         mut find: impl FnMut(&str) -> Option<&'static KeyInfo>,
@@ -102,7 +108,7 @@ impl Template {
             name,
             prefix,
             in_code,
-        } in PlaceholderMatches::find_in(source)
+        } in PlaceholderMatches::new(source)
         {
             let means = match name {
                 SUBJECT => Some(PlaceholderKind::Subject),
@@ -136,25 +142,24 @@ impl Template {
         })
     }
 
-    pub fn facts(&self) -> impl Iterator<Item = &'static KeyInfo> {
+    pub fn placeholder_facts(&self) -> impl Iterator<Item = &'static KeyInfo> {
         self.placeholders().filter_map(|place| match place.kind {
             PlaceholderKind::Fact(fact) => Some(fact),
             PlaceholderKind::Subject | PlaceholderKind::Which => None,
         })
     }
 
-    /// Whether every required fact is known here.
-    pub fn is_known(&self, facts: &FactSet, subject: &Subject) -> bool {
+    pub fn has_all_required_facts(&self, facts: &FactSet, subject: &Subject) -> bool {
         self.placeholders().all(|place| match place.kind {
             PlaceholderKind::Fact(fact) => {
-                place.prefix.is_some() || facts.lookup(subject, fact).value().is_some()
+                place.prefix.is_some() || facts.reading_via_link(subject, fact).value().is_some()
             }
             PlaceholderKind::Subject | PlaceholderKind::Which => true,
         })
     }
 
-    /// Whether it names elements of a quantifier.
-    pub fn uses_which(&self) -> bool {
+    /// Whether the text lists elements of a quantifier.
+    pub fn uses_which_placeholder(&self) -> bool {
         self.placeholders()
             .any(|place| matches!(place.kind, PlaceholderKind::Which))
     }
@@ -163,13 +168,12 @@ impl Template {
         self.render_with(Placeholder::source)
     }
 
-    /// For reading without a subject: facts left open, optional ones left out.
-    pub fn unfilled(&self) -> String {
-        self.render_with(|place| match place.kind {
-            _ if place.prefix.is_some() => String::new(),
-            PlaceholderKind::Fact(_) => "…".to_owned(),
-            PlaceholderKind::Subject => "it".to_owned(),
-            PlaceholderKind::Which => list_subjects(&[]),
+    /// For prose without a subject: a placeholder prints as `<mount.point>`, an optional one as
+    /// nothing.
+    pub fn text_without_subject(&self) -> String {
+        self.render_with(|place| match place.prefix {
+            Some(_) => String::new(),
+            None => format!("<{}>", place.kind.name()),
         })
     }
 
@@ -181,8 +185,8 @@ impl Template {
         self.parts.iter().map(one).collect()
     }
 
-    /// For reading, with facts filled in; unknown ones print `unknown`. `which` are the elements
-    /// found by the condition.
+    /// For prose, with facts filled in; an unknown fact prints as `unknown`. `which` are the
+    /// elements found by the condition.
     pub fn text(&self, facts: &FactSet, subject: &Subject, which: &[&Subject]) -> Arc<str> {
         if let [TemplateSegment::Text(text)] = self.parts.as_slice() {
             return Arc::clone(text);
@@ -191,14 +195,14 @@ impl Template {
             .into()
     }
 
-    /// For a shell, with facts quoted. A command with an unknown fact, or one that cannot be
-    /// quoted, becomes a comment.
-    pub fn command(&self, facts: &FactSet, subject: &Subject) -> Command {
-        let mut command = Command::new("");
+    /// For a shell, with quoted facts. The command becomes a comment if a required fact is unknown,
+    /// or a value cannot be quoted.
+    pub fn shell_command(&self, facts: &FactSet, subject: &Subject) -> ShellCommand {
+        let mut command = ShellCommand::new("");
         for part in &self.parts {
             let place = match part {
                 TemplateSegment::Text(text) => {
-                    command = command.rule_text(text);
+                    command = command.append_rule_text(text);
                     continue;
                 }
                 TemplateSegment::Placeholder(place) => place,
@@ -206,19 +210,20 @@ impl Template {
             let value = match place.kind {
                 PlaceholderKind::Subject => Some(subject.name().to_owned()),
                 PlaceholderKind::Which => None,
-                PlaceholderKind::Fact(fact) => {
-                    facts.lookup(subject, fact).value().map(ToString::to_string)
-                }
+                PlaceholderKind::Fact(fact) => facts
+                    .reading_via_link(subject, fact)
+                    .value()
+                    .map(ToString::to_string),
             };
             let not = |why: &str| {
-                Command::comment(&format!("{}: {} {why}", self.source(), place.kind.name()))
+                ShellCommand::comment(&format!("{}: {} {why}", self.source(), place.kind.name()))
             };
             command = match (value, &place.prefix) {
                 (None, Some(_)) => command,
                 (None, None) => return not("is not known"),
                 (Some(value), prefix) => {
-                    let before = command.rule_text(prefix.as_deref().unwrap_or_default());
-                    match before.value(&value) {
+                    let before = command.append_rule_text(prefix.as_deref().unwrap_or_default());
+                    match before.append_value(&value) {
                         Some(command) => command,
                         None => return not("cannot be written in a command"),
                     }
@@ -229,8 +234,8 @@ impl Template {
     }
 }
 
-/// `sda`, `sda and sdb`, `sda, sdb, sdc, sdd and 8 more`.
-fn list_subjects(which: &[&Subject]) -> String {
+/// Examples: `sda`, `sda and sdb`, `sda, sdb, sdc, sdd and 8 more`.
+fn subject_list_text(which: &[&Subject]) -> String {
     let names: Vec<&str> = which.iter().map(|subject| subject.name()).collect();
     match names.as_slice() {
         [] => "something".to_owned(),
@@ -243,14 +248,14 @@ fn list_subjects(which: &[&Subject]) -> String {
 }
 
 struct PlaceholderMatch<'s> {
-    /// Braces included.
+    /// Byte range, with braces.
     range: Range<usize>,
     name: &'s str,
     prefix: Option<&'s str>,
     in_code: bool,
 }
 
-/// The placeholders of a text, in order. Each character is examined once.
+/// Iterates over the placeholders of a text and examines each character once.
 struct PlaceholderMatches<'s> {
     source: &'s str,
     rest: Peekable<CharIndices<'s>>,
@@ -259,7 +264,7 @@ struct PlaceholderMatches<'s> {
 }
 
 impl<'s> PlaceholderMatches<'s> {
-    fn find_in(source: &'s str) -> Self {
+    fn new(source: &'s str) -> Self {
         Self {
             source,
             rest: source.char_indices().peekable(),
@@ -276,18 +281,20 @@ impl<'s> PlaceholderMatches<'s> {
     }
 
     fn take_matching(&mut self, fits: impl Fn(char) -> bool) -> &'s str {
-        let start = self.position();
+        let start = self.byte_offset();
         while self.rest.peek().is_some_and(|(_, c)| fits(*c)) {
             self.next_char();
         }
-        self.source.get(start..self.position()).unwrap_or_default()
+        self.source
+            .get(start..self.byte_offset())
+            .unwrap_or_default()
     }
 
-    fn position(&mut self) -> usize {
+    fn byte_offset(&mut self) -> usize {
         self.rest.peek().map_or(self.source.len(), |(at, _)| *at)
     }
 
-    /// The text after an opening brace up to the closing one.
+    /// Name and prefix between the braces; `None` if the text is not a placeholder.
     fn parse_braces(&mut self) -> Option<(&'s str, Option<&'s str>)> {
         let name = self
             .take_matching(|c| c.is_ascii_lowercase() || c.is_ascii_digit() || "._".contains(c));
@@ -320,7 +327,7 @@ impl<'s> Iterator for PlaceholderMatches<'s> {
             };
             if let Some((name, prefix)) = found.filter(|_| before != Some('$')) {
                 return Some(PlaceholderMatch {
-                    range: start..self.position(),
+                    range: start..self.byte_offset(),
                     name,
                     prefix,
                     in_code,
@@ -330,10 +337,10 @@ impl<'s> Iterator for PlaceholderMatches<'s> {
     }
 }
 
-/// Whether a placeholder is within quotes, which our quoting would end, or after a backslash, which
-/// would escape our first quote.
-pub fn quotes_a_placeholder(command: &str) -> bool {
-    let mut candidates = PlaceholderMatches::find_in(command)
+/// Whether a placeholder is within quotes, which the quoting of the value would end, or after a
+/// backslash, which would escape the value's first quote.
+pub fn has_quoted_placeholder(command: &str) -> bool {
+    let mut candidates = PlaceholderMatches::new(command)
         .map(|candidate| candidate.range.start)
         .peekable();
     let mut quote = None;
@@ -361,8 +368,8 @@ mod tests {
     use crate::facts::catalog::{self, mount};
     use crate::facts::{Reading, Source, UnknownReason};
 
-    /// The rendered command on the mount of this name; `point` may be unknown.
-    fn command(source: &str, subject: &str, point: Option<&str>) -> String {
+    /// Renders a command for the mount `subject`; `point` is the fact `mount.point`, or unknown.
+    fn render_command(source: &str, subject: &str, point: Option<&str>) -> String {
         let (subject, mut facts) = (Subject::mount(subject), FactSet::default());
         let known = |text: &str| Reading::known(text.to_owned(), Source::Assumed);
         facts.insert(
@@ -370,18 +377,21 @@ mod tests {
             &mount::POINT,
             point.map_or(Reading::unknown(UnknownReason::Denied, ""), known),
         );
-        Template::parse(source, catalog::find)
+        Template::parse(source, catalog::find_by_name)
             .0
-            .command(&facts, &subject)
+            .shell_command(&facts, &subject)
             .to_string()
     }
 
     #[test]
     fn only_names_are_placeholders() {
         let source = "{mount.point} ${mount.fstype} {} { print $1 } {a,b} {mount.pont} {subject}";
-        let (template, unknown) = Template::parse(source, catalog::find);
+        let (template, unknown) = Template::parse(source, catalog::find_by_name);
         assert_eq!(
-            template.facts().map(|f| f.name).collect::<Vec<_>>(),
+            template
+                .placeholder_facts()
+                .map(|f| f.name)
+                .collect::<Vec<_>>(),
             ["mount.point"]
         );
         assert_eq!(unknown, ["mount.pont"]);
@@ -397,27 +407,27 @@ mod tests {
     fn commands_are_quoted_or_become_comments() {
         let remount = "mount -o remount {mount.point}";
         assert_eq!(
-            command(remount, "/", Some("/a b")),
+            render_command(remount, "/", Some("/a b")),
             "mount -o remount '/a b'"
         );
         assert_eq!(
-            command(remount, "/", None),
+            render_command(remount, "/", None),
             "# mount -o remount {mount.point}: mount.point is not known"
         );
-        assert!(command(remount, "/", Some("/a\\x0arm")).starts_with("# "));
-        assert_eq!(command("ls {subject}", "/a b", None), "ls '/a b'");
+        assert!(render_command(remount, "/", Some("/a\\x0arm")).starts_with("# "));
+        assert_eq!(render_command("ls {subject}", "/a b", None), "ls '/a b'");
     }
 
     #[test]
     fn what_is_optional_is_there_where_the_fact_is_known() {
         let source = "findmnt{mount.point? --target=} -J";
         assert_eq!(
-            command(source, "/", Some("/a b")),
+            render_command(source, "/", Some("/a b")),
             "findmnt --target='/a b' -J"
         );
-        assert_eq!(command(source, "/", None), "findmnt -J");
+        assert_eq!(render_command(source, "/", None), "findmnt -J");
         assert!(
-            command(source, "/", Some("/a\\x0a"))
+            render_command(source, "/", Some("/a\\x0a"))
                 .starts_with("# findmnt{mount.point? --target=} -J: ")
         );
     }
@@ -428,7 +438,7 @@ mod tests {
             let (subject, mut facts) = (Subject::mount("/"), FactSet::default());
             facts.insert_known(&subject, &mount::POINT, point.to_owned(), Source::Assumed);
             let source = "{mount.point} lacks a line: `walwise check {mount.point} --format fstab` prints it";
-            Template::parse(source, catalog::find)
+            Template::parse(source, catalog::find_by_name)
                 .0
                 .text(&facts, &subject, &[])
                 .to_string()
@@ -445,8 +455,8 @@ mod tests {
 
     #[test]
     fn a_few_elements_are_named_and_the_rest_is_counted() {
-        let (template, _) = Template::parse("{which} turns", catalog::find);
-        assert!(template.uses_which());
+        let (template, _) = Template::parse("{which} turns", catalog::find_by_name);
+        assert!(template.uses_which_placeholder());
         let disks: Vec<Subject> = (0..9).map(|n| Subject::device(format!("sd{n}"))).collect();
         for (count, text) in [
             (0, "something turns"),
@@ -475,16 +485,16 @@ mod tests {
             ("echo `ls {mount.point}`", true),
             ("echo $(ls {mount.point})", false),
         ] {
-            assert_eq!(quotes_a_placeholder(command), quoted, "{command}");
+            assert_eq!(has_quoted_placeholder(command), quoted, "{command}");
         }
     }
 
     proptest! {
         #[test]
         fn a_fact_in_a_command_is_one_inert_word(value in "[ -~]{0,12}") {
-            let line = command("x {mount.point}", "/", Some(&value));
+            let line = render_command("x {mount.point}", "/", Some(&value));
             if let Some(word) = line.strip_prefix("x ") {
-                prop_assert_eq!(shell::quote_name(&value), Some(word.to_owned()));
+                prop_assert_eq!(shell::quote_shell_name(&value), Some(word.to_owned()));
             } else {
                 prop_assert!(line.starts_with("# ") && !line.contains('\n'));
             }

@@ -1,14 +1,15 @@
-//! The rule format as a whole: good files work as written, bad files report their mistakes.
+//! Tests of the rule format: good files work as written, bad files report their mistakes.
 
 mod arbitrary;
 mod bounds {
-    //! Expensive files: texts, lists and mistakes are bounded, and the bound is reported.
+    //! Files that are costly to read: texts, lists and mistakes are bounded, and the limit is
+    //! reported.
 
     use crate::rules::diagnostic::MAX_LISTED;
     use crate::rules::load;
 
-    /// A rule with this title, reason, command and id.
-    fn rule(field: &str, value: &str) -> String {
+    /// A rule with `value` in one field: title, reason, command or id.
+    fn rule_with_field(field: &str, value: &str) -> String {
         let of = |name: &str, usual: &str| {
             if name == field {
                 value.to_owned()
@@ -41,9 +42,9 @@ mod bounds {
                     if !fits || (text == "\"" && open != "'''") {
                         continue;
                     }
-                    let loaded = load::load(
+                    let loaded = load::load_rule_file(
                         "a.toml",
-                        &rule(field, &format!("{open}{long}{close}")),
+                        &rule_with_field(field, &format!("{open}{long}{close}")),
                         load::LoadOptions::USER,
                     );
                     assert!(loaded.rules.is_empty(), "{field} of {text:?}");
@@ -51,23 +52,23 @@ mod bounds {
                     let says =
                         |words: &str| loaded.diags.iter().any(|diag| diag.message.contains(words));
                     assert!(
-                        says("the longest that is read has 4000"),
+                        says("the limit is 4000"),
                         "{field} of {text:?}: {:?}",
                         loaded.diags
                     );
                 }
             }
         }
-        let loaded = load::load(
+        let loaded = load::load_rule_file(
             "a.toml",
-            &rule("title", &format!("\"{}\"", "t".repeat(201))),
+            &rule_with_field("title", &format!("\"{}\"", "t".repeat(201))),
             load::LoadOptions::USER,
         );
         assert!(
             loaded
                 .diags
                 .iter()
-                .any(|diag| diag.message == "a title of 201 bytes; the longest has 200")
+                .any(|diag| diag.message == "a title of 201 bytes; the limit is 200")
         );
     }
 
@@ -90,7 +91,7 @@ mod bounds {
             "a = [",
             "a={b=",
         ] {
-            let loaded = load::load(
+            let loaded = load::load_rule_file(
                 "a.toml",
                 &text.repeat(10_000 / text.len()),
                 load::LoadOptions::USER,
@@ -108,32 +109,29 @@ mod bounds {
     #[test]
     fn a_file_and_a_list_have_their_largest() {
         let says = |text: &str| {
-            load::load("a.toml", text, load::LoadOptions::USER)
+            load::load_rule_file("a.toml", text, load::LoadOptions::USER)
                 .diags
                 .remove(0)
                 .message
         };
-        assert!(says(&"#".repeat((1 << 20) + 1)).ends_with("the largest that is read has 1048576"));
+        assert!(says(&"#".repeat((1 << 20) + 1)).ends_with("the limit is 1048576"));
         let many = "[[off]]\nrule = \"a.b\"\nbecause = \"c\"\n".repeat(1001);
-        assert_eq!(
-            says(&many),
-            "a list of 1001; the longest that is read has 1000"
-        );
+        assert_eq!(says(&many), "a list of 1001 items; the limit is 1000");
     }
 }
 mod coverage {
-    //! Whether the examples of the built-in rules exercise every fact of their conditions: without
-    //! the fact the outcome of some example must change. Otherwise the fact is untested or
-    //! unnecessary.
+    //! Checks that the examples of the built-in rules exercise every fact of the conditions:
+    //! without a fact, some example must change its outcome. A fact without such an example is
+    //! untested or unnecessary.
 
     use std::collections::BTreeSet;
 
-    use super::worlds::givens;
+    use super::worlds::given_facts_mut;
     use crate::facts::{Reading, UnknownReason, Value};
-    use crate::rules::model::{Condition, Example, ExampleFact, Rule, Test};
+    use crate::rules::model::{Condition, ExampleFact, FactTest, Rule, RuleExample};
     use crate::rules::{RuleSet, builtin, examples};
 
-    fn tests_of<'a>(cond: &'a Condition, tests: &mut Vec<&'a Test>) {
+    fn tests_of<'a>(cond: &'a Condition, tests: &mut Vec<&'a FactTest>) {
         match cond {
             Condition::All(kids) | Condition::Any(kids) => {
                 kids.iter().for_each(|kid| tests_of(kid, tests));
@@ -145,12 +143,12 @@ mod coverage {
         }
     }
 
-    /// The example without this fact, once for each place where it is given.
-    fn without(example: &Example, fact: &str) -> Vec<Example> {
+    /// The example without the fact, once for each place where the fact is given.
+    fn examples_without_fact(example: &RuleExample, fact: &str) -> Vec<RuleExample> {
         let mut all = Vec::new();
         for place in 0.. {
             let mut other = example.clone();
-            let given = givens(&mut other);
+            let given = given_facts_mut(&mut other);
             let known = |given: &&mut ExampleFact| given.0.name == fact && given.1.is_known();
             let Some((_, reading)) = given.into_iter().filter(known).nth(place) else {
                 return all;
@@ -161,21 +159,20 @@ mod coverage {
         all
     }
 
-    /// Whether the outcome of the example depends on the fact.
-    fn hangs_on(rule: &Rule, example: &Example, fact: &str) -> bool {
-        let truth = |example: &Example| {
+    fn outcome_depends_on(rule: &Rule, example: &RuleExample, fact: &str) -> bool {
+        let truth = |example: &RuleExample| {
             examples::example_finding(rule, example)
                 .trace
                 .map(|trace| trace.truth)
         };
-        without(example, fact)
+        examples_without_fact(example, fact)
             .iter()
             .any(|less| truth(less) != truth(example))
     }
 
     #[test]
     fn every_fact_of_a_condition_decides_some_example() {
-        let (set, _) = RuleSet::parse(&builtin::builtin_files());
+        let (set, _) = RuleSet::parse_as_builtin(&builtin::builtin_files());
         let mut idle = Vec::new();
         for rule in set.rules() {
             let mut tests = Vec::new();
@@ -185,7 +182,7 @@ mod coverage {
                 if !rule
                     .examples
                     .iter()
-                    .any(|example| hangs_on(rule, example, fact))
+                    .any(|example| outcome_depends_on(rule, example, fact))
                 {
                     idle.push(format!("{}: no example hangs on {fact}", rule.id));
                 }
@@ -194,11 +191,11 @@ mod coverage {
         assert!(idle.is_empty(), "{}", idle.join("\n"));
     }
 
-    /// Rotation is a hint, and virtual disks and RAID volumes only pretend it (sysfs-block,
+    /// Rotation is only a hint: virtual disks and RAID volumes may report it wrongly (sysfs-block,
     /// queue/rotational).
     #[test]
     fn no_rule_goes_by_the_rotational_flag() {
-        let (set, _) = RuleSet::parse(&builtin::builtin_files());
+        let (set, _) = RuleSet::parse_as_builtin(&builtin::builtin_files());
         for rule in set.rules() {
             let mut tests = Vec::new();
             tests_of(&rule.when, &mut tests);
@@ -225,30 +222,34 @@ mod mutants;
 mod properties;
 mod safety;
 mod scale {
-    //! The work of judging grows linearly with the host: counted, not timed.
+    //! Checks that the work of judging grows linearly with the size of the host.
     //!
-    //! Counted are the conditions bound to a subject, which dominate the time of the rules, and the
-    //! results.
+    //! The tests count results and bound conditions, which dominate the time of the rules; measured
+    //! times would vary.
 
     use std::collections::BTreeMap;
 
     use super::worlds;
     use crate::facts::{FactSet, KeyInfo, Scope, Subject, catalog};
-    use crate::rules::bind::{BoundCondition, SubjectView};
+    use crate::rules::bound_condition::{BoundCondition, SubjectView};
     use crate::rules::model::Condition;
     use crate::rules::{
-        EvaluationOptions, Outcome, RuleSet, all_subjects, builtin, evaluate, rule_subjects,
+        EvaluationOptions, Outcome, RuleSet, all_subjects, builtin, evaluate_rules, rule_subjects,
     };
 
-    /// That many hosts in one: a directory on a mount on two disks, with a server and a boot line.
-    /// `known` selects the known value of each fact.
-    fn machines(count: usize, known: &BTreeMap<&'static str, usize>, set: &RuleSet) -> FactSet {
+    /// Facts of `count` hosts, joined into one host. Each has a directory on a mount on two disks,
+    /// a server and a boot line. `known` selects the known value of each fact.
+    fn facts_of_many_hosts(
+        count: usize,
+        known: &BTreeMap<&'static str, usize>,
+        set: &RuleSet,
+    ) -> FactSet {
         let conds: Vec<&Condition> = set.rules().iter().map(|rule| &rule.when).collect();
         let values = worlds::values(&conds);
         let mut facts = FactSet::default();
         let put = |facts: &mut FactSet, subject: &Subject| {
             let info = |name: &&'static str| {
-                catalog::find(name).filter(|info| info.scope == subject.scope())
+                catalog::find_by_name(name).filter(|info| info.scope == subject.scope())
             };
             let of_scope = values.keys().filter_map(info);
             let read = |info: &KeyInfo| {
@@ -284,18 +285,18 @@ mod scale {
         facts
     }
 
-    /// The number of conditions in this one.
-    fn size(ground: &BoundCondition<'_>) -> usize {
-        1 + ground.children().iter().map(size).sum::<usize>()
+    /// Number of conditions, parts included.
+    fn condition_count(ground: &BoundCondition<'_>) -> usize {
+        1 + ground.children().iter().map(condition_count).sum::<usize>()
     }
 
-    /// Conditions, findings, and subjects on which rules do not apply.
-    fn work(set: &RuleSet, facts: &FactSet, host: bool) -> [usize; 4] {
+    /// Numbers of conditions, findings, and subjects to which rules do not apply.
+    fn count_evaluation_work(set: &RuleSet, facts: &FactSet, host: bool) -> [usize; 4] {
         let about = |subject: &&Subject| host == (subject.scope() == Scope::Host);
         let mut conditions = 0;
         for rule in set.rules() {
             for subject in rule_subjects(rule, facts).iter().filter(about) {
-                conditions += size(&BoundCondition::with_view(
+                conditions += condition_count(&BoundCondition::with_view(
                     &rule.when,
                     &SubjectView::new(facts, subject),
                 ));
@@ -303,7 +304,7 @@ mod scale {
         }
         let all = all_subjects(facts);
         let all: Vec<Subject> = all.iter().filter(about).cloned().collect();
-        let came_to = evaluate(
+        let came_to = evaluate_rules(
             &all,
             set,
             facts,
@@ -327,7 +328,7 @@ mod scale {
 
     #[test]
     fn a_thousand_subjects_take_as_much_as_each_by_itself() {
-        let (set, _) = RuleSet::parse(&builtin::builtin_files());
+        let (set, _) = RuleSet::parse_as_builtin(&builtin::builtin_files());
         let names = set
             .rules()
             .iter()
@@ -339,17 +340,17 @@ mod scale {
                 .enumerate()
                 .map(|(index, name)| (*name, index * round))
                 .collect();
-            let one = machines(1, &known, &set);
-            let many = machines(200, &known, &set);
+            let one = facts_of_many_hosts(1, &known, &set);
+            let many = facts_of_many_hosts(200, &known, &set);
             assert!(all_subjects(&many).len() > 1000);
             assert_eq!(
-                work(&set, &many, false),
-                work(&set, &one, false).map(|count| count * 200),
+                count_evaluation_work(&set, &many, false),
+                count_evaluation_work(&set, &one, false).map(|count| count * 200),
                 "round {round}"
             );
             assert_eq!(
-                work(&set, &many, true),
-                work(&set, &one, true),
+                count_evaluation_work(&set, &many, true),
+                count_evaluation_work(&set, &one, true),
                 "what the host is asked does not grow"
             );
         }
@@ -363,7 +364,7 @@ use jiff::civil::{Date, date};
 use proptest::prelude::*;
 
 use super::{
-    Evaluation, EvaluationOptions, Outcome, RuleFile, RuleSet, Tally, all_subjects, evaluate,
+    Evaluation, EvaluationOptions, Outcome, RuleFile, RuleSet, Tally, all_subjects, evaluate_rules,
     examples,
 };
 use crate::facts::{FactSet, Scope, Subject};
@@ -371,10 +372,10 @@ use crate::facts::{FactSet, Scope, Subject};
 /// The day on which the tests read users' files.
 pub(super) const TODAY: Date = date(2026, 11, 23);
 
-/// The rules of a file of the test directory.
+/// The rules of `tests/rules/good.toml`.
 pub(super) fn good() -> RuleSet {
     let text = include_str!("../../../../tests/rules/good.toml").to_owned();
-    let (set, mistakes) = RuleSet::parse(&[RuleFile {
+    let (set, mistakes) = RuleSet::parse_as_builtin(&[RuleFile {
         name: "good.toml".to_owned(),
         text,
     }]);
@@ -411,7 +412,7 @@ fn bad_rules_say_what_is_wrong_with_them() {
             let stem = path.file_stem().unwrap().to_string_lossy().into_owned();
             let name = format!("{stem}.toml");
             let text = std::fs::read_to_string(path).unwrap();
-            let (_, mistakes) = RuleSet::parse(&[RuleFile { name, text }]);
+            let (_, mistakes) = RuleSet::parse_as_builtin(&[RuleFile { name, text }]);
             assert!(!mistakes.is_empty());
             let shown: Vec<String> = mistakes.iter().map(|file| file.render(false)).collect();
             insta::assert_snapshot!(stem, shown.join("\n\n"));
@@ -421,7 +422,7 @@ fn bad_rules_say_what_is_wrong_with_them() {
 
 /// A rule about disks skips subjects known to have none, and is undecided on unknown stacks.
 #[test]
-fn what_has_no_disks_is_asked_nothing_about_them() {
+fn rules_about_disks_skip_subjects_without_disks() {
     let text = r#"
 [[rule]]
 id = "disk.memory"
@@ -445,14 +446,14 @@ example = [
         name: "any.toml".to_owned(),
         text: text.to_owned(),
     };
-    let (set, mistakes) = RuleSet::parse(&[file]);
+    let (set, mistakes) = RuleSet::parse_as_builtin(&[file]);
     assert!(mistakes.is_empty(), "{}", mistakes[0].render(false));
     let (diskless, unseen) = (Subject::target("/shm"), Subject::target("/fuse"));
     let mut facts = FactSet::default();
     facts.add_subject(&diskless);
     facts.add_subject(&unseen);
     facts.mark_inapplicable(&diskless, Scope::Device);
-    let Evaluation { findings, tallies } = evaluate(
+    let Evaluation { findings, tallies } = evaluate_rules(
         &all_subjects(&facts),
         &set,
         &facts,
@@ -479,16 +480,16 @@ example = [
 #[test]
 fn ten_mistakes_are_ten_diagnostics() {
     let text = include_str!("../../../../tests/rules/bad/ten-mistakes.toml").to_owned();
-    let (_, mistakes) = RuleSet::parse(&[RuleFile {
+    let (_, mistakes) = RuleSet::parse_as_builtin(&[RuleFile {
         name: "bad.toml".to_owned(),
         text,
     }]);
     assert_eq!(mistakes[0].diags.len(), 10, "{}", mistakes[0].render(false));
 }
 
-/// Loads and renders any text.
-fn read(text: String) -> (RuleSet, usize) {
-    let (set, mistakes) = RuleSet::parse(&[RuleFile {
+/// Loads any text and renders its mistakes.
+fn load_and_render(text: String) -> (RuleSet, usize) {
+    let (set, mistakes) = RuleSet::parse_as_builtin(&[RuleFile {
         name: "any.toml".to_owned(),
         text,
     }]);
@@ -505,7 +506,7 @@ proptest! {
 
     #[test]
     fn no_text_is_too_strange(text in any::<String>()) {
-        read(text);
+        load_and_render(text);
     }
 
     #[test]
@@ -514,7 +515,7 @@ proptest! {
         let fit = |text: &str, at: usize| text.floor_char_boundary(at.min(text.len()));
         let (start, end) = (fit(&text, at), fit(&text, at + length));
         text.replace_range(start..end, &with);
-        let (set, mistakes) = read(text);
+        let (set, mistakes) = load_and_render(text);
         prop_assert!(mistakes > 0 || !set.rules().is_empty());
     }
 }
@@ -527,14 +528,16 @@ fn a_rule_is_switched_off_with_a_reason_and_ids_are_unique_across_files() {
     };
     let good = include_str!("../../../../tests/rules/good.toml");
     let off = "[[off]]\nrule = \"mount.ext4-nobarrier\"\nbecause = \"a   scratch disk\"\n";
-    let (set, mistakes) = RuleSet::parse(&[file("good.toml", good), file("off.toml", off)]);
+    let (set, mistakes) =
+        RuleSet::parse_as_builtin(&[file("good.toml", good), file("off.toml", off)]);
     assert!(mistakes.is_empty(), "{}", mistakes[0].render(false));
     assert!(
         set.find("mount.ext4-nobarrier").is_none() && set.find("mount.barrier-option").is_some()
     );
-    assert_eq!(set.off()[0].because, "a scratch disk");
+    assert_eq!(set.disabled_rules()[0].because, "a scratch disk");
 
-    let (set, mistakes) = RuleSet::parse(&[file("good.toml", good), file("again.toml", good)]);
+    let (set, mistakes) =
+        RuleSet::parse_as_builtin(&[file("good.toml", good), file("again.toml", good)]);
     assert_eq!(set.rules().len(), 2);
     assert!(set.rules().iter().all(|rule| rule.file == "good.toml"));
     assert_eq!(
@@ -547,7 +550,6 @@ fn a_rule_is_switched_off_with_a_reason_and_ids_are_unique_across_files() {
     );
 }
 
-/// Every example of a critical rule has a remedy.
 #[test]
 fn every_example_of_a_critical_rule_has_a_remedy() {
     let set = RuleSet::builtin();

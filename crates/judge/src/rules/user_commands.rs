@@ -1,5 +1,7 @@
-//! Commands of a user's rule: shown as the user's own, never checked. They are plain text and no
-//! [`Command`](crate::quote::Command), so that no script or export can contain them by mistake.
+//! Commands of a user's rule, which walwise prints as the user's own and never checks.
+//!
+//! The type is not [`Command`](crate::escape::Command), so that no script or export can contain
+//! such a command by mistake.
 
 use std::ops::Range;
 
@@ -7,21 +9,20 @@ use serde::Serialize;
 
 use super::template::Template;
 
-/// The purpose of a command.
+/// What a command of a rule is for.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
 #[cfg_attr(any(test, feature = "testing"), derive(schemars::JsonSchema))]
 #[serde(rename_all = "lowercase")]
 pub enum Purpose {
-    /// It does what is advised.
+    /// The command makes the advised change.
     Apply,
-    /// It shows that it is done.
+    /// The command shows whether the change was made.
     Verify,
-    /// It reverts it.
+    /// The command reverts the change.
     Undo,
 }
 
 impl Purpose {
-    /// The word in rules, JSON and on screens.
     pub fn as_str(self) -> &'static str {
         match self {
             Self::Apply => "apply",
@@ -31,37 +32,38 @@ impl Purpose {
     }
 }
 
-/// A command of a user's rule, as its author wrote it.
+/// A command as written in a user's rule.
 #[derive(Clone, Debug)]
 pub struct UserCommandSpec {
     pub purpose: Purpose,
     pub command: Template,
 }
 
-/// A command of a user's rule, not checked by walwise: never in a script or an export.
+/// A command of a user's rule, which walwise does not check and never puts into a script or an
+/// export.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 #[cfg_attr(any(test, feature = "testing"), derive(schemars::JsonSchema))]
 pub struct UserCommand {
-    /// Its purpose.
+    /// What the command is for.
     pub purpose: Purpose,
     /// The command, with the facts of the subject filled in.
     pub command: String,
-    /// The file of the rule.
+    /// The rule file with the command.
     pub file: String,
     /// The first line of the rule, counted from one.
     pub line: usize,
 }
 
 impl UserCommand {
-    /// Whose command it is, for display.
-    pub fn sentence(&self) -> String {
+    /// Origin of the command, as text for display.
+    pub fn origin_sentence(&self) -> String {
         let Self { file, line, .. } = self;
         format!("your own command, from {file}:{line}, not checked by walwise")
     }
 }
 
-/// Words in commands that destroy data or its safety. Only `walwise rules check` warns of them: a
-/// command can lose data without any of them.
+/// Words in commands that destroy data or make it unsafe. Only `walwise rules check` warns about
+/// these words, because other commands can lose data too.
 const DESTRUCTIVE_WORDS: [&str; 40] = [
     "--zero-superblock",
     "-delete",
@@ -105,8 +107,8 @@ const DESTRUCTIVE_WORDS: [&str; 40] = [
     "wipefs",
 ];
 
-/// The first destructive word in a command, in any case, as a whole word.
-pub fn destructive_word(command: &str) -> Option<Range<usize>> {
+/// Byte range of the first destructive word; only whole words count, in upper or lower case.
+pub fn find_destructive_word(command: &str) -> Option<Range<usize>> {
     let lower = command.to_ascii_lowercase();
     let in_word = |c: char| c.is_ascii_alphanumeric() || c == '_' || c == '-';
     let is_part = |(at, word): &(usize, &str)| {
@@ -151,7 +153,7 @@ mod tests {
             ("echo ä; rm -r /srv", Some("rm")),
         ] {
             assert_eq!(
-                destructive_word(command).and_then(|range| command.get(range)),
+                find_destructive_word(command).and_then(|range| command.get(range)),
                 word,
                 "{command}"
             );

@@ -1,33 +1,34 @@
-//! Writes the sizing of each server as facts. If a needed fact is unknown, the result is unknown
-//! for the same reason.
+//! Inserts the sizing of each server's log as facts. If a needed fact is unknown, the result is
+//! unknown for the same reason.
 
 mod postgres {
-    //! PostgreSQL: from counters of WAL and checkpoints.
+    //! PostgreSQL: sizing from counters of WAL and checkpoints.
 
-    use super::{Server, Unknown, derived_source, range_ends};
-    use crate::facts::catalog::cluster::SizeFit;
+    use super::{ServerFacts, UnknownFact, derived_source, forecast_ends_in_micros};
+    use crate::facts::catalog::cluster::LogSizeFit;
     use crate::facts::catalog::{mount, postgres};
     use crate::facts::{FactSet, Reading, Subject, UnknownReason};
-    use crate::servers::{postgres_size, postgres_time};
+    use crate::servers::{format_postgres_size, format_postgres_time};
     use crate::sizing::forecast::Forecast;
     use crate::sizing::wal::{
         CheckpointSettings, MIN_CHECKPOINTS, WalContents, WalCounts, WalSizing,
     };
-    use crate::sizing::{round_up, saturating_bytes};
+    use crate::sizing::{ceil_power_of_two, saturating_bytes};
     use crate::text;
 
-    /// The `checkpoint_timeout` whose trade-off is stated, in seconds.
+    /// The longer `checkpoint_timeout` whose trade-off is stated, in seconds.
     const LONGER_TIMEOUT: f64 = 900.0;
-    /// An average over less time means nothing, in seconds.
+    /// An average over less time is not representative.
     const MIN_COUNTED_SECONDS: f64 = 60.0;
-    /// The automatic `wal_buffers` is this part of `shared_buffers`, with a minimum in bytes
-    /// (xlog.c).
+    /// The automatic `wal_buffers` is `shared_buffers` divided by `PART_OF_BUFFERS`, at most one
+    /// WAL segment and at least `LEAST_BUFFERS` bytes (xlog.c).
     const PART_OF_BUFFERS: u64 = 32;
     const LEAST_BUFFERS: u64 = 64 << 10;
-    /// Peaks need this multiple of the average before WAL files are worth keeping for them.
+    /// WAL files are worth keeping for peaks only if the peak rate is this multiple of the average.
     const BURST_FACTOR: f64 = 4.0;
 
-    /// What decides the distance of checkpoints, and counts them.
+    /// Facts behind the sizing: counters of WAL and checkpoints, and the settings that decide the
+    /// distance of checkpoints.
     const BASIS: [&str; 6] = [
         postgres::WAL_MADE.name(),
         postgres::CHECKPOINTS_TIMED.name(),
@@ -37,8 +38,8 @@ mod postgres {
         postgres::CHECKPOINT_TARGET.name(),
     ];
 
-    pub fn derive(facts: &mut FactSet, cluster: &Subject) {
-        let server = Server {
+    pub fn derive_wal_facts(facts: &mut FactSet, cluster: &Subject) {
+        let server = ServerFacts {
             facts,
             subject: cluster,
         };
@@ -51,10 +52,10 @@ mod postgres {
                 derived_source(&[postgres::WAL_MADE.name(), postgres::WAL_TIME.name()]),
             )
         };
-        let rate = rate.as_ref().map_or_else(Unknown::reading, whole);
+        let rate = rate.as_ref().map_or_else(UnknownFact::reading, whole);
         let on_basis = |value| Reading::known(value, derived_source(&BASIS));
         let told = match &sized {
-            Err(why) => Conclusions {
+            Err(why) => WalConclusions {
                 busy: why.reading(),
                 forced: why.reading(),
                 fit: why.reading(),
@@ -64,7 +65,7 @@ mod postgres {
                 longer: why.reading(),
                 least: why.reading(),
             },
-            Ok(sizing) => server.conclusions(sizing, &on_basis),
+            Ok(sizing) => server.conclude_wal_facts(sizing, &on_basis),
         };
         facts.insert(cluster, &postgres::WAL_BUFFERS_SHARE, buffers);
         facts.insert(cluster, &postgres::WAL_RATE, rate);
@@ -77,17 +78,17 @@ mod postgres {
         facts.insert(cluster, &postgres::WAL_GROWTH, told.fit);
         facts.insert(cluster, &postgres::WAL_SIZE, told.size);
         facts.insert(cluster, &postgres::WAL_TRADE, told.trade);
-        let (least, most) = range_ends(&told.recovery);
+        let (least, most) = forecast_ends_in_micros(&told.recovery);
         facts.insert(cluster, &postgres::RECOVERY_LEAST, least);
         facts.insert(cluster, &postgres::RECOVERY_MOST, most);
         facts.insert(cluster, &postgres::TIMEOUT_TRADE, told.longer);
         facts.insert(cluster, &postgres::MIN_WAL_SIZE_WANTED, told.least);
     }
 
-    struct Conclusions {
+    struct WalConclusions {
         busy: Reading<f64>,
         forced: Reading<f64>,
-        fit: Reading<SizeFit>,
+        fit: Reading<LogSizeFit>,
         size: Reading<String>,
         trade: Reading<String>,
         recovery: Reading<Forecast>,
@@ -95,7 +96,7 @@ mod postgres {
         least: Reading<String>,
     }
 
-    impl Server<'_> {
+    impl ServerFacts<'_> {
         /// `wal_buffers` relative to the automatic size.
         fn wal_buffers_share(&self) -> Reading<f64> {
             let share = || {
@@ -111,14 +112,15 @@ mod postgres {
                 postgres::SHARED_BUFFERS.name(),
             ];
             share().map_or_else(
-                |why: Unknown| why.reading(),
+                |why: UnknownFact| why.reading(),
                 |share| Reading::known(share, derived_source(&of)),
             )
         }
 
-        /// WAL per second: over all counted time, or else since the last checkpoint.
-        fn wal_rate(&self) -> Result<f64, Unknown> {
-            // A standby does not know its position, and its counters do not count what it replays.
+        /// WAL bytes per second, over all counted time or, failing that, since the last checkpoint.
+        fn wal_rate(&self) -> Result<f64, UnknownFact> {
+            // Unknown on a standby, which lacks a WAL position and whose counters exclude replayed
+            // WAL.
             let recent = self.require(&postgres::WAL_RECENT)?;
             let per_second = |bytes: u64, micros: f64| {
                 (micros >= MIN_COUNTED_SECONDS * 1e6).then(|| bytes as f64 / (micros / 1e6))
@@ -132,11 +134,11 @@ mod postgres {
             let micros = self.require(&postgres::WAL_RECENT_TIME)?;
             per_second(recent, micros).ok_or_else(|| {
                 let detail = "the server has counted its WAL for less than a minute";
-                Unknown(Reading::unknown(UnknownReason::Ambiguous, detail))
+                UnknownFact(Reading::unknown(UnknownReason::Ambiguous, detail))
             })
         }
 
-        fn wal_sizing(&self) -> Result<WalSizing, Unknown> {
+        fn wal_sizing(&self) -> Result<WalSizing, UnknownFact> {
             let version = self.require(&postgres::VERSION)?;
             let settings = CheckpointSettings {
                 max_wal_size: self.require(&postgres::MAX_WAL_SIZE)?,
@@ -167,101 +169,120 @@ mod postgres {
             WalSizing::new(settings, counts).ok_or_else(|| {
                 let detail =
                     format!("the server has counted fewer than {MIN_CHECKPOINTS} checkpoints");
-                Unknown(Reading::unknown(UnknownReason::Ambiguous, detail))
+                UnknownFact(Reading::unknown(UnknownReason::Ambiguous, detail))
             })
         }
 
-        fn conclusions(
+        fn conclude_wal_facts(
             &self,
             sizing: &WalSizing,
             on_basis: &dyn Fn(String) -> Reading<String>,
-        ) -> Conclusions {
+        ) -> WalConclusions {
             let (busy, average) = (sizing.busy.most, self.wal_rate().unwrap_or_default());
             let most = self.value(&postgres::MAX_WAL_SIZE).unwrap_or_default();
             let timeout = self
                 .value(&postgres::CHECKPOINT_TIMEOUT)
                 .unwrap_or_default()
                 / 1e6;
-            let fit = sizing.fit(self.free_bytes());
-            let no_free = || match self.facts.resolve(self.subject, mount::FREE.info.scope) {
+            let fit = sizing.max_wal_size_fit(self.log_free_bytes());
+            let no_free = || match self
+                .facts
+                .subject_in_scope(self.subject, mount::FREE.info.scope)
+            {
                 Some(mount) => self
                     .facts
                     .get(&mount, &mount::FREE)
-                    .map(|_| SizeFit::Enough),
+                    .map(|_| LogSizeFit::Enough),
                 None => Reading::unknown(UnknownReason::NotCollected, "the file system of its WAL"),
             };
             let size = fit.and_then(|(_, size)| size);
-            let needed = sizing.size_for_timeout(LONGER_TIMEOUT);
-            let has_room = self.free_bytes().is_some_and(|free| needed <= free / 2);
+            let needed = sizing.wal_size_for_timeout(LONGER_TIMEOUT);
+            let has_room = self.log_free_bytes().is_some_and(|free| needed <= free / 2);
             let is_bursty = busy >= average * BURST_FACTOR;
-            Conclusions {
+            WalConclusions {
                 busy: Reading::known(busy, derived_source(&BASIS)),
-                forced: Reading::known(sizing.forced_share() * 100.0, derived_source(&BASIS)),
+                forced: Reading::known(
+                    sizing.forced_checkpoint_share() * 100.0,
+                    derived_source(&BASIS),
+                ),
                 fit: fit.map_or_else(no_free, |(fit, _)| {
                     Reading::known(fit, derived_source(&BASIS))
                 }),
                 size: size.map_or_else(
-                    || absent("no other size is needed, or none fits"),
-                    |size| on_basis(postgres_size(size)),
+                    || absent_reading("no other size is needed, or none fits"),
+                    |size| on_basis(format_postgres_size(size)),
                 ),
                 trade: size.map_or_else(
-                    || absent("no other size is needed, or none fits"),
-                    |size| on_basis(self.wal_trade(sizing, size, (most, timeout))),
+                    || absent_reading("no other size is needed, or none fits"),
+                    |size| on_basis(self.wal_size_tradeoff(sizing, size, (most, timeout))),
                 ),
-                recovery: match sizing.recovery(most, timeout) {
+                recovery: match sizing.recovery_forecast(most, timeout) {
                     _ if self.is_on_rotating_disk() => {
-                        absent("replay was not measured on rotating disks")
+                        absent_reading("replay was not measured on rotating disks")
                     }
                     Some(span) => Reading::known(span, derived_source(&BASIS)),
-                    None => absent("this release does not count WAL records"),
+                    None => absent_reading("this release does not count WAL records"),
                 },
                 longer: if has_room && timeout < LONGER_TIMEOUT {
-                    on_basis(self.timeout_trade(sizing, needed, (most, timeout)))
+                    on_basis(self.timeout_tradeoff(sizing, needed, (most, timeout)))
                 } else {
                     on_basis(String::new())
                 },
                 least: if is_bursty && size.is_none() {
-                    on_basis(postgres_size(round_up(most as f64 / 4.0)))
+                    on_basis(format_postgres_size(ceil_power_of_two(most as f64 / 4.0)))
                 } else {
                     on_basis(String::new())
                 },
             }
         }
 
-        /// What a size costs, compared with the current one.
-        fn wal_trade(&self, sizing: &WalSizing, size: u64, (now, timeout): (u64, f64)) -> String {
+        /// Effects of `max_wal_size = size` in words. `now` and `timeout` are the current size and
+        /// timeout.
+        fn wal_size_tradeoff(
+            &self,
+            sizing: &WalSizing,
+            size: u64,
+            (now, timeout): (u64, f64),
+        ) -> String {
             format!(
                 "{}: a checkpoint every {} at {} of WAL (busy periods{}); full-page images ÷ {}; {}",
-                postgres_size(size),
-                sizing.interval(size).seconds_text(),
+                format_postgres_size(size),
+                sizing.checkpoint_interval(size).seconds_text(),
                 busy_rates_text(sizing),
-                self.since_text(),
-                sizing.image_reduction(size, timeout).ratio_text(),
-                self.wal_recovery(sizing, (size, timeout), (now, timeout)),
+                self.counted_since_text(),
+                sizing.full_page_image_reduction(size, timeout).ratio_text(),
+                self.recovery_comparison_text(sizing, (size, timeout), (now, timeout)),
             )
         }
 
-        fn timeout_trade(&self, sizing: &WalSizing, needed: u64, now: (u64, f64)) -> String {
+        fn timeout_tradeoff(&self, sizing: &WalSizing, needed: u64, now: (u64, f64)) -> String {
             format!(
                 "{} needs max_wal_size = {} at {} of WAL (busy periods{}); full-page images ÷ {}; {}",
-                postgres_time(LONGER_TIMEOUT * 1e6),
-                postgres_size(needed),
+                format_postgres_time(LONGER_TIMEOUT * 1e6),
+                format_postgres_size(needed),
                 busy_rates_text(sizing),
-                self.since_text(),
-                sizing.image_reduction(needed, LONGER_TIMEOUT).ratio_text(),
-                self.wal_recovery(sizing, (needed, LONGER_TIMEOUT), now),
+                self.counted_since_text(),
+                sizing
+                    .full_page_image_reduction(needed, LONGER_TIMEOUT)
+                    .ratio_text(),
+                self.recovery_comparison_text(sizing, (needed, LONGER_TIMEOUT), now),
             )
         }
 
-        fn since_text(&self) -> String {
+        fn counted_since_text(&self) -> String {
             self.value(&postgres::WAL_SINCE)
                 .map(|since| format!(" since {since}"))
                 .unwrap_or_default()
         }
 
-        /// Recovery with a new size and timeout, and with those in force.
-        fn wal_recovery(&self, sizing: &WalSizing, then: (u64, f64), now: (u64, f64)) -> String {
-            let of = |(size, timeout)| sizing.recovery(size, timeout);
+        /// Recovery time with the new size and timeout, and with the current ones.
+        fn recovery_comparison_text(
+            &self,
+            sizing: &WalSizing,
+            then: (u64, f64),
+            now: (u64, f64),
+        ) -> String {
+            let of = |(size, timeout)| sizing.recovery_forecast(size, timeout);
             match (of(then), of(now)) {
                 _ if self.is_on_rotating_disk() => {
                     "recovery time on rotating disks is unknown".to_owned()
@@ -278,15 +299,15 @@ mod postgres {
         }
     }
 
-    fn absent<T>(detail: &str) -> Reading<T> {
+    fn absent_reading<T>(detail: &str) -> Reading<T> {
         Reading::unknown(UnknownReason::Absent, detail)
     }
 
-    /// The range of the peak rate: `30 MiB/s to 45 MiB/s`.
+    /// Range of the peak rate: `30 MiB/s to 45 MiB/s`.
     fn busy_rates_text(sizing: &WalSizing) -> String {
         let (least, most) = (
-            text::bytes(saturating_bytes(sizing.busy.least)),
-            text::bytes(saturating_bytes(sizing.busy.most)),
+            text::format_bytes(saturating_bytes(sizing.busy.least)),
+            text::format_bytes(saturating_bytes(sizing.busy.most)),
         );
         if least == most {
             format!("{most}/s")
@@ -302,11 +323,12 @@ mod postgres {
         use crate::facts::{ServerKind, Source};
         use crate::version::Version;
 
-        /// A PostgreSQL with default settings that writes 9 MiB/s for a third of the time.
-        fn server(free: Option<u64>, major: &str) -> (FactSet, Subject) {
+        /// A PostgreSQL with default settings and 1 TiB of WAL in four days, most of it in busy
+        /// periods.
+        fn facts_of_busy_server(free: Option<u64>, major: &str) -> (FactSet, Subject) {
             let (server, wal) = (Subject::cluster("/pg"), Subject::mount("/pg"));
             let mut facts = FactSet::default();
-            let from = || Source::call("test");
+            let from = || Source::system_call("test");
             facts.link(&server, &wal);
             facts.insert_known(&server, &cluster::KIND, ServerKind::Postgres, from());
             facts.insert_known(
@@ -341,16 +363,16 @@ mod postgres {
             if let Some(free) = free {
                 facts.insert_known(&wal, &mount::FREE, free, from());
             }
-            derive(&mut facts, &server);
+            derive_wal_facts(&mut facts, &server);
             (facts, server)
         }
 
         #[test]
-        fn a_size_is_told_with_what_it_comes_to() {
-            let (facts, server) = server(Some(1 << 40), "16.4");
+        fn a_larger_size_is_advised_with_its_tradeoff() {
+            let (facts, server) = facts_of_busy_server(Some(1 << 40), "16.4");
             assert_eq!(
                 facts.value(&server, &postgres::WAL_GROWTH),
-                Some(SizeFit::TooSmall)
+                Some(LogSizeFit::TooSmall)
             );
             assert_eq!(
                 facts.value(&server, &postgres::WAL_SIZE).as_deref(),
@@ -377,17 +399,17 @@ mod postgres {
         }
 
         #[test]
-        fn without_a_basis_nothing_is_told() {
-            let (facts, unknown_room) = server(None, "16.4");
+        fn missing_facts_make_sizes_unknown() {
+            let (facts, unknown_room) = facts_of_busy_server(None, "16.4");
             assert_eq!(facts.value(&unknown_room, &postgres::WAL_GROWTH), None);
             assert_eq!(facts.value(&unknown_room, &postgres::WAL_SIZE), None);
-            let (mut facts, standby) = server(Some(1 << 40), "16.4");
+            let (mut facts, standby) = facts_of_busy_server(Some(1 << 40), "16.4");
             facts.insert(
                 &standby,
                 &postgres::WAL_RECENT,
                 Reading::unknown(UnknownReason::Absent, "a standby"),
             );
-            derive(&mut facts, &standby);
+            derive_wal_facts(&mut facts, &standby);
             for key in [
                 &postgres::WAL_SIZE,
                 &postgres::WAL_TRADE,
@@ -401,14 +423,14 @@ mod postgres {
         }
 
         #[test]
-        fn what_replay_costs_is_not_told_of_platters_or_of_wal_that_nobody_counts() {
-            let (mut facts, server) = server(Some(1 << 40), "16.4");
+        fn recovery_time_is_unknown_without_record_counts() {
+            let (mut facts, server) = facts_of_busy_server(Some(1 << 40), "16.4");
             facts.insert(
                 &server,
                 &postgres::WAL_RECORDS,
                 Reading::unknown(UnknownReason::Absent, "13"),
             );
-            derive(&mut facts, &server);
+            derive_wal_facts(&mut facts, &server);
             let trade = facts.value(&server, &postgres::WAL_TRADE).unwrap();
             assert!(trade.ends_with("recovery time is unknown"), "{trade}");
             assert_eq!(facts.value(&server, &postgres::RECOVERY_MOST), None);
@@ -416,10 +438,10 @@ mod postgres {
     }
 }
 mod mysql {
-    //! MySQL and MariaDB: from counters of the redo log.
+    //! MySQL and MariaDB: sizing from counters of the redo log.
 
-    use super::{Server, Unknown, derived_source, range_ends};
-    use crate::facts::catalog::cluster::{KIND, SizeFit};
+    use super::{ServerFacts, UnknownFact, derived_source, forecast_ends_in_micros};
+    use crate::facts::catalog::cluster::{KIND, LogSizeFit};
     use crate::facts::catalog::{mount, mysql};
     use crate::facts::{FactSet, Reading, ServerKind, Subject, UnknownReason};
     use crate::sizing::forecast::Forecast;
@@ -427,7 +449,7 @@ mod mysql {
     use crate::sizing::saturating_bytes;
     use crate::text;
 
-    /// The largest advised `innodb_log_buffer_size`.
+    /// In bytes: the largest advised `innodb_log_buffer_size`.
     const MAX_LOG_BUFFER: u64 = 256 << 20;
 
     const BASIS: [&str; 3] = [
@@ -436,8 +458,8 @@ mod mysql {
         mysql::UPTIME.name(),
     ];
 
-    pub fn derive(facts: &mut FactSet, cluster: &Subject) {
-        let server = Server {
+    pub fn derive_redo_facts(facts: &mut FactSet, cluster: &Subject) {
+        let server = ServerFacts {
             facts,
             subject: cluster,
         };
@@ -449,11 +471,11 @@ mod mysql {
             Err(why) => why.reading(),
         };
         let rate = of(|counts| counts.rate).map(saturating_bytes);
-        let lasts = of(|counts| counts.lasting_seconds() * 1e6);
+        let lasts = of(|counts| counts.seconds_until_full() * 1e6);
         let recovery = counts
             .as_ref()
-            .map_or_else(Unknown::reading, |counts| server.redo_recovery(counts));
-        let (least, most) = range_ends(&recovery);
+            .map_or_else(UnknownFact::reading, |counts| server.redo_recovery(counts));
+        let (least, most) = forecast_ends_in_micros(&recovery);
         let (fit, wanted, trade) = server.redo_fit(&counts);
         facts.insert(cluster, &mysql::REDO_SIZE, size);
         facts.insert(cluster, &mysql::REDO_RATE, rate);
@@ -466,9 +488,10 @@ mod mysql {
         facts.insert(cluster, &mysql::LOG_BUFFER_WANTED, buffer);
     }
 
-    impl Server<'_> {
-        /// The size by a single setting: MariaDB's one file from 10.5 on, or MySQL's capacity from
-        /// 8.0.30 on. Earlier it was the product of two settings.
+    impl ServerFacts<'_> {
+        /// Size of the redo log if a single setting decides it: one file since MariaDB 10.5, the
+        /// capacity since MySQL 8.0.30. In earlier releases the size is the product of two
+        /// settings.
         fn redo_size(&self) -> Reading<u64> {
             let size = || {
                 let version = self.require(&mysql::VERSION)?;
@@ -480,10 +503,10 @@ mod mysql {
                 };
                 if [0, 1, 2].map(|part| version.number(part)) < first {
                     let detail = format!(
-                        "{kind} {} has several redo files; their number is not read",
-                        version.base()
+                        "{kind} {} has several redo files; walwise does not read their number",
+                        version.numeric_part()
                     );
-                    return Err(Unknown(Reading::unknown(
+                    return Err(UnknownFact(Reading::unknown(
                         UnknownReason::NotCollected,
                         detail,
                     )));
@@ -496,7 +519,7 @@ mod mysql {
             )
         }
 
-        fn redo_counts(&self) -> Result<RedoCounts, Unknown> {
+        fn redo_counts(&self) -> Result<RedoCounts, UnknownFact> {
             let capacity = match self.redo_size() {
                 Reading::Known { value, .. } => value,
                 Reading::Unknown {
@@ -504,7 +527,7 @@ mod mysql {
                     detail,
                     remedy,
                 } => {
-                    return Err(Unknown(Reading::Unknown {
+                    return Err(UnknownFact(Reading::Unknown {
                         why,
                         detail,
                         remedy,
@@ -524,8 +547,8 @@ mod mysql {
 
         fn redo_fit(
             &self,
-            counts: &Result<RedoCounts, Unknown>,
-        ) -> (Reading<SizeFit>, Reading<String>, Reading<String>) {
+            counts: &Result<RedoCounts, UnknownFact>,
+        ) -> (Reading<LogSizeFit>, Reading<String>, Reading<String>) {
             let counts = match counts {
                 Ok(counts) => counts,
                 Err(why) => return (why.reading(), why.reading(), why.reading()),
@@ -537,18 +560,21 @@ mod mysql {
                         "the server has run for less than an hour",
                     );
                 }
-                match self.facts.resolve(self.subject, mount::FREE.info.scope) {
+                match self
+                    .facts
+                    .subject_in_scope(self.subject, mount::FREE.info.scope)
+                {
                     Some(mount) => self
                         .facts
                         .get(&mount, &mount::FREE)
-                        .map(|_| SizeFit::Enough),
+                        .map(|_| LogSizeFit::Enough),
                     None => Reading::unknown(
                         UnknownReason::NotCollected,
                         "the file system of its redo log",
                     ),
                 }
             };
-            let judged = counts.fit(self.free_bytes());
+            let judged = counts.capacity_fit(self.log_free_bytes());
             let fit = judged.map_or_else(unsettled, |(fit, _)| {
                 Reading::known(fit, derived_source(&BASIS))
             });
@@ -560,7 +586,7 @@ mod mysql {
             };
             match judged.and_then(|(_, size)| size) {
                 Some(size) => {
-                    let (wanted, trade) = (size.to_string(), self.redo_trade(counts, size));
+                    let (wanted, trade) = (size.to_string(), self.redo_size_tradeoff(counts, size));
                     (
                         fit,
                         Reading::known(wanted, derived_source(&BASIS)),
@@ -571,25 +597,26 @@ mod mysql {
             }
         }
 
-        fn redo_trade(&self, counts: &RedoCounts, size: u64) -> String {
+        fn redo_size_tradeoff(&self, counts: &RedoCounts, size: u64) -> String {
             let then = RedoCounts {
                 capacity: size,
                 ..*counts
             };
             let lasts = |counts: &RedoCounts| {
-                Forecast::between(counts.lasting_seconds(), counts.lasting_seconds()).seconds_text()
+                Forecast::between(counts.seconds_until_full(), counts.seconds_until_full())
+                    .seconds_text()
             };
             format!(
-                "{}: it lasts {} at {}/s, the average since the start {} ago, now {}; {}",
-                text::bytes(size),
+                "{}: lasts {} at {}/s (average since the server started {} ago), now {}; {}",
+                text::format_bytes(size),
                 lasts(&then),
-                text::bytes(saturating_bytes(counts.rate)),
+                text::format_bytes(saturating_bytes(counts.rate)),
                 Forecast::between(counts.seconds, counts.seconds).seconds_text(),
                 lasts(counts),
                 match (
                     self.is_on_rotating_disk(),
-                    RedoCounts::recovery(size),
-                    RedoCounts::recovery(counts.capacity)
+                    RedoCounts::recovery_forecast(size),
+                    RedoCounts::recovery_forecast(counts.capacity)
                 ) {
                     (true, ..) => "recovery time on rotating disks is unknown".to_owned(),
                     (false, then, now) => format!(
@@ -601,12 +628,12 @@ mod mysql {
             )
         }
 
-        /// Crash recovery now, from the redo not yet in the data files.
+        /// Recovery time if the server crashed now and replayed the redo that its data files lack.
         fn redo_recovery(&self, counts: &RedoCounts) -> Reading<Forecast> {
             let detail = match (counts.age, self.is_on_rotating_disk()) {
                 (Some(age), false) => {
                     return Reading::known(
-                        RedoCounts::recovery(age),
+                        RedoCounts::recovery_forecast(age),
                         derived_source(&[mysql::CHECKPOINT_AGE.name()]),
                     );
                 }
@@ -616,7 +643,7 @@ mod mysql {
             Reading::unknown(UnknownReason::Absent, detail)
         }
 
-        /// Twice the log buffer, if sessions have waited for it.
+        /// Twice the current size if sessions have waited for the log buffer, otherwise empty.
         fn wanted_log_buffer(&self) -> Reading<String> {
             let wanted = || {
                 let (now, waits) = (
@@ -633,7 +660,7 @@ mod mysql {
             };
             let of = [mysql::LOG_BUFFER_SIZE.name(), mysql::LOG_WAITS.name()];
             wanted().map_or_else(
-                |why: Unknown| why.reading(),
+                |why: UnknownFact| why.reading(),
                 |wanted| Reading::known(wanted, derived_source(&of)),
             )
         }
@@ -645,40 +672,44 @@ use crate::facts::catalog::device::{self, Medium};
 use crate::facts::catalog::{cluster, mount};
 use crate::facts::{FactSet, FactValue, Key, Reading, Scope, ServerKind, Source, Subject};
 
-pub fn derive(facts: &mut FactSet) {
-    let clusters: Vec<Subject> = facts.subjects(Scope::Cluster).cloned().collect();
+pub fn derive_sizing_facts(facts: &mut FactSet) {
+    let clusters: Vec<Subject> = facts.subjects_of_scope(Scope::Cluster).cloned().collect();
     for subject in clusters {
         match facts.value(&subject, &cluster::KIND) {
-            Some(ServerKind::Postgres) => postgres::derive(facts, &subject),
-            Some(ServerKind::Mysql | ServerKind::Mariadb) => mysql::derive(facts, &subject),
+            Some(ServerKind::Postgres) => postgres::derive_wal_facts(facts, &subject),
+            Some(ServerKind::Mysql | ServerKind::Mariadb) => {
+                mysql::derive_redo_facts(facts, &subject)
+            }
             None => {}
         }
     }
 }
 
-struct Server<'f> {
+struct ServerFacts<'f> {
     facts: &'f FactSet,
     subject: &'f Subject,
 }
 
-/// Why a fact is unknown, for everything derived from it.
-struct Unknown(Reading<()>);
+/// An unknown reading, which becomes the reading of every result that depends on the fact.
+struct UnknownFact(Reading<()>);
 
-impl Unknown {
+impl UnknownFact {
     fn reading<T>(&self) -> Reading<T> {
-        self.0.as_ref().then(|(), _| Reading::not_collected())
+        self.0
+            .as_ref()
+            .and_then_reading(|(), _| Reading::not_collected())
     }
 }
 
-impl Server<'_> {
-    fn require<T: FactValue>(&self, key: &Key<T>) -> Result<T, Unknown> {
+impl ServerFacts<'_> {
+    fn require<T: FactValue>(&self, key: &Key<T>) -> Result<T, UnknownFact> {
         match self.facts.get(self.subject, key) {
             Reading::Known { value, .. } => Ok(value),
             Reading::Unknown {
                 why,
                 detail,
                 remedy,
-            } => Err(Unknown(Reading::Unknown {
+            } => Err(UnknownFact(Reading::Unknown {
                 why,
                 detail,
                 remedy,
@@ -691,18 +722,18 @@ impl Server<'_> {
     }
 
     /// Free bytes on the file system of the log.
-    fn free_bytes(&self) -> Option<u64> {
+    fn log_free_bytes(&self) -> Option<u64> {
         self.facts.value(
-            &self.facts.resolve(self.subject, Scope::Mount)?,
+            &self.facts.subject_in_scope(self.subject, Scope::Mount)?,
             &mount::FREE,
         )
     }
 
-    /// Replay speed on rotating disks was not measured.
+    /// Whether a disk of the log rotates; replay speed on such disks was not measured.
     fn is_on_rotating_disk(&self) -> bool {
-        let mount = self.facts.resolve(self.subject, Scope::Mount);
+        let mount = self.facts.subject_in_scope(self.subject, Scope::Mount);
         let disks = mount
-            .map(|mount| self.facts.disks(&mount))
+            .map(|mount| self.facts.distinct_bottom_disks(&mount))
             .unwrap_or_default();
         let turns = |disk: &Subject| {
             self.facts
@@ -714,11 +745,11 @@ impl Server<'_> {
 }
 
 fn derived_source(names: &[&str]) -> Source {
-    Source::derived(names.iter().copied())
+    Source::derived_from(names.iter().copied())
 }
 
 /// Both ends of a range of seconds, in microseconds.
-fn range_ends(span: &Reading<Forecast>) -> (Reading<f64>, Reading<f64>) {
+fn forecast_ends_in_micros(span: &Reading<Forecast>) -> (Reading<f64>, Reading<f64>) {
     (
         span.clone().map(|span| span.least * 1e6),
         span.clone().map(|span| span.most * 1e6),

@@ -1,91 +1,92 @@
-//! PostgreSQL's WAL: when its volume forces a checkpoint, which size would leave checkpoints to the
-//! timeout, and what that costs. The distance is the server's own formula
-//! (`CalculateCheckpointSegments` in xlog.c). Replay speed is a wide range measured elsewhere.
+//! PostgreSQL's WAL: when the volume of WAL forces a checkpoint, which size would leave checkpoints
+//! to the timeout, and what that size costs.
+//!
+//! The distance of checkpoints is the server's own formula (`CalculateCheckpointSegments` in
+//! xlog.c). Replay speed is a wide range, measured elsewhere.
 
+use super::ceil_power_of_two;
 use super::forecast::Forecast;
-use super::round_up;
-use crate::facts::catalog::cluster::SizeFit;
+use crate::facts::catalog::cluster::LogSizeFit;
 
 /// Settings that decide the distance of checkpoints.
 #[derive(Clone, Copy, Debug)]
 pub struct CheckpointSettings {
-    /// `max_wal_size`, in bytes.
+    /// In bytes.
     pub max_wal_size: u64,
-    /// Segment size in bytes.
+    /// In bytes.
     pub segment: u64,
     /// `checkpoint_timeout`, in seconds.
     pub timeout: f64,
-    /// `checkpoint_completion_target`.
+    /// `checkpoint_completion_target`, from 0 to 1.
     pub target: f64,
     /// Whether WAL is kept for two checkpoints, as before PostgreSQL 11.
     pub keeps_two_cycles: bool,
 }
 
-/// Counters of the server.
 #[derive(Clone, Copy, Debug)]
 pub struct WalCounts {
     /// WAL bytes per second, on average.
     pub rate: f64,
-    /// Present if records and full-page images are counted.
+    /// Present if the server counts records and full-page images.
     pub contents: Option<WalContents>,
-    /// Checkpoints by timeout.
+    /// Checkpoints triggered by the timeout.
     pub timed: u64,
     pub requested: u64,
-    /// The time over which checkpoints were counted, in seconds.
+    /// Seconds over which checkpoints were counted.
     pub seconds: f64,
 }
 
-/// What a stretch of WAL contains.
 #[derive(Clone, Copy, Debug)]
 pub struct WalContents {
     pub bytes: f64,
     pub records: f64,
-    /// Full-page images.
+    /// Number of full-page images.
     pub images: f64,
 }
 
-/// With fewer checkpoints nothing follows from what triggered them.
+/// With fewer checkpoints, their triggers are not representative.
 pub const MIN_CHECKPOINTS: u64 = 10;
-/// Forced checkpoints are an exception below this share.
+/// Below this share of all checkpoints, forced checkpoints are an exception.
 const FORCED_SHARE_LIMIT: f64 = 0.1;
-/// µs to replay a record: from cheap ones on a fast CPU to expensive ones on a slow one.
+/// µs to replay a record, from a cheap record on a fast CPU to an expensive one on a slow CPU.
 const RECORD_US: Forecast = Forecast {
     least: 0.5,
     most: 5.0,
 };
-/// µs to replay a page: from one that stays in memory to one that flash has to write before
+/// µs to replay a page, from a page that stays in memory to one that flash has to write before
 /// recovery ends.
 const PAGE_US: Forecast = Forecast {
     least: 5.0,
     most: 300.0,
 };
-/// Bytes of a full-page image, and of the smallest record.
+/// `PAGE` is the size of a full-page image and `SMALLEST_RECORD` that of the smallest record, in
+/// bytes.
 const PAGE: f64 = 8192.0;
 const SMALLEST_RECORD: f64 = 50.0;
-/// Seconds of startup besides replay, at most.
+/// Upper limit of the startup time besides replay.
 const STARTUP_SECONDS: f64 = 2.0;
 
 impl CheckpointSettings {
-    /// Bytes of WAL that force a checkpoint.
-    pub fn distance(&self, most: u64) -> f64 {
+    /// Bytes of WAL that force a checkpoint if `max_wal_size` is `most`.
+    pub fn checkpoint_distance(&self, most: u64) -> f64 {
         let cycles = if self.keeps_two_cycles { 2.0 } else { 1.0 };
         let segments = (most / self.segment.max(1)) as f64 / (cycles + self.target);
         segments.floor().max(1.0) * self.segment as f64
     }
 
-    /// The `max_wal_size` at which this distance is not reached.
-    fn size_for(&self, distance: f64) -> f64 {
+    /// The `max_wal_size` at which `distance` bytes of WAL do not force a checkpoint.
+    fn max_wal_size_for_distance(&self, distance: f64) -> f64 {
         let cycles = if self.keeps_two_cycles { 2.0 } else { 1.0 };
         (distance + self.segment as f64) * (cycles + self.target)
     }
 
-    /// Seconds between two checkpoints at this rate.
-    fn interval(&self, most: u64, rate: f64) -> f64 {
-        (self.distance(most) / rate.max(1.0)).min(self.timeout)
+    /// Seconds between two checkpoints at `rate` bytes per second.
+    fn checkpoint_interval(&self, most: u64, rate: f64) -> f64 {
+        (self.checkpoint_distance(most) / rate.max(1.0)).min(self.timeout)
     }
 }
 
-/// Results of sizing WAL.
+/// Checkpoint settings and counters, with the peak rate that follows from them.
 #[derive(Clone, Copy, Debug)]
 pub struct WalSizing {
     settings: CheckpointSettings,
@@ -111,27 +112,33 @@ impl WalSizing {
         })
     }
 
-    /// An upper limit: some were requested by users, and the WAL written cannot have forced more.
+    /// Upper limit of the checkpoints that `max_wal_size` forced: no more than were requested, and
+    /// no more than the volume of WAL allows.
     fn forced_checkpoints(&self) -> f64 {
         let by_amount = self.counts.rate * self.counts.seconds
-            / self.settings.distance(self.settings.max_wal_size);
+            / self
+                .settings
+                .checkpoint_distance(self.settings.max_wal_size);
         by_amount.min(self.counts.requested as f64)
     }
 
-    /// Their share of all checkpoints.
-    pub fn forced_share(&self) -> f64 {
+    /// Share of forced checkpoints among all checkpoints.
+    pub fn forced_checkpoint_share(&self) -> f64 {
         self.forced_checkpoints() / self.counts.timed.saturating_add(self.counts.requested) as f64
     }
 
-    /// The minimum: a forced checkpoint writes its distance within the timeout. The estimate:
-    /// forced checkpoints share the time not covered by timed ones.
+    /// Lower end: every forced checkpoint came just before the timeout. Upper end: forced
+    /// checkpoints fill the time that timed checkpoints leave.
     fn busy_rate(&self) -> Forecast {
         let CheckpointSettings {
             max_wal_size: most,
             timeout,
             ..
         } = self.settings;
-        let (forced, distance) = (self.forced_checkpoints(), self.settings.distance(most));
+        let (forced, distance) = (
+            self.forced_checkpoints(),
+            self.settings.checkpoint_distance(most),
+        );
         if forced < 1.0 {
             return Forecast::between(self.counts.rate, self.counts.rate);
         }
@@ -142,38 +149,39 @@ impl WalSizing {
         Forecast::between(least, told.unwrap_or(least).max(least))
     }
 
-    /// Whether the size suffices, and which size would. `free`: free bytes on the file system of
-    /// the WAL, half of which stay free.
-    pub fn fit(&self, free: Option<u64>) -> Option<(SizeFit, Option<u64>)> {
-        if self.forced_share() < FORCED_SHARE_LIMIT {
-            return Some((SizeFit::Enough, None));
+    /// Whether `max_wal_size` suffices, and a better size if not. `free` are the free bytes on the
+    /// file system of the WAL; the size takes at most half of them.
+    pub fn max_wal_size_fit(&self, free: Option<u64>) -> Option<(LogSizeFit, Option<u64>)> {
+        if self.forced_checkpoint_share() < FORCED_SHARE_LIMIT {
+            return Some((LogSizeFit::Enough, None));
         }
         let now = self.settings.max_wal_size;
-        let wanted = round_up(
+        let wanted = ceil_power_of_two(
             self.settings
-                .size_for(self.busy.most * self.settings.timeout),
+                .max_wal_size_for_distance(self.busy.most * self.settings.timeout),
         );
-        let mut size = wanted.max(round_up(now as f64 * 2.0));
+        let mut size = wanted.max(ceil_power_of_two(now as f64 * 2.0));
         let free = free?;
         while size > free / 2 {
             size /= 2;
         }
         Some(if size > now {
-            (SizeFit::TooSmall, Some(size))
+            (LogSizeFit::TooSmall, Some(size))
         } else {
-            (SizeFit::NoRoom, None)
+            (LogSizeFit::NoRoom, None)
         })
     }
 
     /// Seconds between checkpoints at peak rate.
-    pub fn interval(&self, size: u64) -> Forecast {
-        let at = |rate| self.settings.interval(size, rate);
+    pub fn checkpoint_interval(&self, size: u64) -> Forecast {
+        let at = |rate| self.settings.checkpoint_interval(size, rate);
         Forecast::between(at(self.busy.most), at(self.busy.least))
     }
 
-    /// The factor by which full-page images decrease at peak rate: 1 if no page changes twice
-    /// within the interval, the ratio of intervals if the same pages change in each.
-    pub fn image_reduction(&self, size: u64, timeout: f64) -> Forecast {
+    /// Factor by which full-page images decrease at peak rate. The least is 1, if no page changes
+    /// twice within the interval. The most is the ratio of the intervals, if all intervals change
+    /// the same pages.
+    pub fn full_page_image_reduction(&self, size: u64, timeout: f64) -> Forecast {
         let then = Self {
             settings: CheckpointSettings {
                 timeout,
@@ -182,15 +190,17 @@ impl WalSizing {
             ..*self
         };
         let longer = |rate: f64| {
-            then.settings.interval(size, rate)
-                / self.settings.interval(self.settings.max_wal_size, rate)
+            then.settings.checkpoint_interval(size, rate)
+                / self
+                    .settings
+                    .checkpoint_interval(self.settings.max_wal_size, rate)
         };
         Forecast::between(1.0, longer(self.busy.most).max(longer(self.busy.least)))
     }
 
-    /// Seconds of crash recovery at the end of an interval, or of the following checkpoint, at peak
-    /// rate. `None` if the server does not count WAL contents.
-    pub fn recovery(&self, size: u64, timeout: f64) -> Option<Forecast> {
+    /// Seconds of crash recovery at peak rate, from a crash at the end of an interval to a crash at
+    /// the end of the next checkpoint. `None` if the server does not count WAL contents.
+    pub fn recovery_forecast(&self, size: u64, timeout: f64) -> Option<Forecast> {
         let contents = self
             .counts
             .contents
@@ -199,7 +209,7 @@ impl WalSizing {
             timeout,
             ..self.settings
         };
-        let written = |rate: f64| settings.interval(size, rate) * rate;
+        let written = |rate: f64| settings.checkpoint_interval(size, rate) * rate;
         let (least, most) = (
             written(self.busy.least),
             written(self.busy.most) * (1.0 + settings.target),
@@ -218,8 +228,12 @@ impl WalSizing {
     }
 
     /// The `max_wal_size` that a longer timeout needs at peak rate.
-    pub fn size_for_timeout(&self, timeout: f64) -> u64 {
-        round_up(self.settings.size_for(self.busy.most * timeout)).max(self.settings.max_wal_size)
+    pub fn wal_size_for_timeout(&self, timeout: f64) -> u64 {
+        ceil_power_of_two(
+            self.settings
+                .max_wal_size_for_distance(self.busy.most * timeout),
+        )
+        .max(self.settings.max_wal_size)
     }
 }
 
@@ -241,7 +255,7 @@ mod tests {
         keeps_two_cycles: false,
     };
 
-    fn counts(gib: f64, timed: u64, requested: u64, seconds: f64) -> WalCounts {
+    fn wal_counts(gib: f64, timed: u64, requested: u64, seconds: f64) -> WalCounts {
         let contents = WalContents {
             bytes: gib * GIB,
             records: gib * GIB / 300.0,
@@ -258,9 +272,10 @@ mod tests {
 
     #[test]
     fn the_distance_is_that_of_the_server() {
-        // 64 segments over 1.9, 2.9 and 2.5, rounded down.
-        let segments =
-            |settings: CheckpointSettings, most| saturating_bytes(settings.distance(most)) >> 24;
+        // 64 segments divided by 1.9, 2.9 and 2.5, rounded down.
+        let segments = |settings: CheckpointSettings, most| {
+            saturating_bytes(settings.checkpoint_distance(most)) >> 24
+        };
         assert_eq!(segments(DEFAULT, 1 << 30), 33);
         let ten = CheckpointSettings {
             keeps_two_cycles: true,
@@ -276,40 +291,50 @@ mod tests {
 
     #[test]
     fn a_server_whose_checkpoints_are_timed_is_left_alone() {
-        let quiet = WalSizing::new(DEFAULT, counts(10.0, 2000, 15, 600_000.0)).unwrap();
-        assert_eq!(quiet.fit(Some(1 << 40)), Some((SizeFit::Enough, None)));
+        let quiet = WalSizing::new(DEFAULT, wal_counts(10.0, 2000, 15, 600_000.0)).unwrap();
+        assert_eq!(
+            quiet.max_wal_size_fit(Some(1 << 40)),
+            Some((LogSizeFit::Enough, None))
+        );
         assert!(
-            WalSizing::new(DEFAULT, counts(10.0, 4, 5, 2000.0)).is_none(),
+            WalSizing::new(DEFAULT, wal_counts(10.0, 4, 5, 2000.0)).is_none(),
             "too few to tell"
         );
-        // Many requested checkpoints but little WAL: they were manual, not forced by max_wal_size.
-        let asked = WalSizing::new(DEFAULT, counts(0.4, 100, 500, 60_000.0)).unwrap();
-        assert_eq!(asked.fit(Some(1 << 40)), Some((SizeFit::Enough, None)));
+        // Many requested checkpoints but little WAL: users requested these checkpoints;
+        // `max_wal_size` did not force them.
+        let asked = WalSizing::new(DEFAULT, wal_counts(0.4, 100, 500, 60_000.0)).unwrap();
+        assert_eq!(
+            asked.max_wal_size_fit(Some(1 << 40)),
+            Some((LogSizeFit::Enough, None))
+        );
     }
 
     #[test]
     fn the_size_is_that_of_busy_times_and_has_room() {
         // One hour a day at 60 MiB/s forces a checkpoint every 8.8 s; the rest of the day is idle.
         let gib = 60.0 * 3600.0 / 1024.0;
-        let sizing = WalSizing::new(DEFAULT, counts(gib, 276, 409, 86_400.0)).unwrap();
+        let sizing = WalSizing::new(DEFAULT, wal_counts(gib, 276, 409, 86_400.0)).unwrap();
         assert!(
             (55.0..65.0).contains(&(sizing.busy.most / 1_048_576.0)),
             "{:?}",
             sizing.busy
         );
-        // 60 MiB/s × 300 s × 1.9 are 33.4 GiB.
+        // 60 MiB/s × 300 s × 1.9 is 33.4 GiB.
         assert_eq!(
-            sizing.fit(Some(1 << 40)),
-            Some((SizeFit::TooSmall, Some(64 << 30)))
+            sizing.max_wal_size_fit(Some(1 << 40)),
+            Some((LogSizeFit::TooSmall, Some(64 << 30)))
         );
         assert_eq!(
-            sizing.fit(Some(20 << 30)),
-            Some((SizeFit::TooSmall, Some(8 << 30)))
+            sizing.max_wal_size_fit(Some(20 << 30)),
+            Some((LogSizeFit::TooSmall, Some(8 << 30)))
         );
-        assert_eq!(sizing.fit(Some(3 << 30)), Some((SizeFit::NoRoom, None)));
-        assert_eq!(sizing.fit(None), None);
-        assert_eq!(sizing.interval(64 << 30).seconds_text(), "5 min");
-        let fewer = sizing.image_reduction(64 << 30, 300.0);
+        assert_eq!(
+            sizing.max_wal_size_fit(Some(3 << 30)),
+            Some((LogSizeFit::NoRoom, None))
+        );
+        assert_eq!(sizing.max_wal_size_fit(None), None);
+        assert_eq!(sizing.checkpoint_interval(64 << 30).seconds_text(), "5 min");
+        let fewer = sizing.full_page_image_reduction(64 << 30, 300.0);
         assert!(
             fewer.least <= 1.0 && (30.0..36.0).contains(&fewer.most),
             "{fewer:?}"
@@ -318,10 +343,10 @@ mod tests {
 
     #[test]
     fn recovery_is_foretold_from_what_the_wal_holds() {
-        let sizing = WalSizing::new(DEFAULT, counts(1000.0, 10, 1900, 60_000.0)).unwrap();
+        let sizing = WalSizing::new(DEFAULT, wal_counts(1000.0, 10, 1900, 60_000.0)).unwrap();
         let (now, then) = (
-            sizing.recovery(1 << 30, 300.0).unwrap(),
-            sizing.recovery(16 << 30, 300.0).unwrap(),
+            sizing.recovery_forecast(1 << 30, 300.0).unwrap(),
+            sizing.recovery_forecast(16 << 30, 300.0).unwrap(),
         );
         assert!(
             now.least < now.most && now.most < then.most && now.least < then.least,
@@ -329,12 +354,12 @@ mod tests {
         );
         let mute = WalCounts {
             contents: None,
-            ..counts(1000.0, 10, 1900, 60_000.0)
+            ..wal_counts(1000.0, 10, 1900, 60_000.0)
         };
         assert_eq!(
             WalSizing::new(DEFAULT, mute)
                 .unwrap()
-                .recovery(1 << 30, 300.0),
+                .recovery_forecast(1 << 30, 300.0),
             None
         );
     }
@@ -347,13 +372,13 @@ mod tests {
             gib in 0.0..1e6, timed in 0u64..1 << 40, requested in 0u64..1 << 40, seconds in 1.0..1e9,
         ) {
             let settings = CheckpointSettings { max_wal_size: most, segment, ..DEFAULT };
-            if let Some(sizing) = WalSizing::new(settings, counts(gib, timed, requested, seconds))
-                && let Some((fit, size)) = sizing.fit(Some(free))
+            if let Some(sizing) = WalSizing::new(settings, wal_counts(gib, timed, requested, seconds))
+                && let Some((fit, size)) = sizing.max_wal_size_fit(Some(free))
             {
-                prop_assert_eq!(fit == SizeFit::TooSmall, size.is_some());
+                prop_assert_eq!(fit == LogSizeFit::TooSmall, size.is_some());
                 prop_assert!(size.is_none_or(|size| size > most && size <= free / 2));
                 prop_assert!(sizing.busy.least <= sizing.busy.most && sizing.busy.most.is_finite());
-                let fewer = sizing.image_reduction(size.unwrap_or(most), 300.0);
+                let fewer = sizing.full_page_image_reduction(size.unwrap_or(most), 300.0);
                 prop_assert!(fewer.least <= 1.0 && fewer.most >= 1.0);
             }
         }

@@ -1,12 +1,10 @@
-//! Result of a drill: the acknowledged commits that are lost.
-
-use super::log::{AckLog, SurvivorLog};
-use super::{PAGES, log::NumberRanges};
+use super::drill_logs::{AckLog, ReadBackLog};
+use super::{PAGES, drill_logs::NumberRanges};
 
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct DrillResult {
     pub acknowledged: u64,
-    /// Acknowledged commits that could be searched for: a cyclic WAL holds only the newest.
+    /// Acknowledged commits that the disk can still hold: a cyclic WAL keeps only the newest.
     pub examined: u64,
     pub lost_ranges: NumberRanges,
 }
@@ -20,8 +18,11 @@ impl DrillResult {
     }
 }
 
-/// Why these logs do not prove a power cut, as a sentence; `None` if they do.
-pub fn missing_cut_reason(acknowledged: &AckLog, survived: &SurvivorLog) -> Option<&'static str> {
+/// Reason that the logs do not prove a power cut, as a clause; `None` if the logs prove one.
+pub fn unproven_power_cut_reason(
+    acknowledged: &AckLog,
+    survived: &ReadBackLog,
+) -> Option<&'static str> {
     if acknowledged.was_stopped {
         Some(
             "the writer was stopped before the power cut, so its last writes had time to reach the disk",
@@ -35,16 +36,19 @@ pub fn missing_cut_reason(acknowledged: &AckLog, survived: &SurvivorLog) -> Opti
     }
 }
 
-/// The error is a sentence.
-pub fn compare(acknowledged: &AckLog, survived: &SurvivorLog) -> Result<DrillResult, String> {
+/// Fails if the logs belong to different runs. The error is a clause.
+pub fn find_lost_commits(
+    acknowledged: &AckLog,
+    survived: &ReadBackLog,
+) -> Result<DrillResult, String> {
     if acknowledged.header.run != survived.header.run {
         return Err(format!(
-            "the logs are of different runs: {:016x} acknowledged, {:016x} read",
+            "the logs belong to different runs: {:016x} acknowledged, {:016x} read",
             acknowledged.header.run, survived.header.run
         ));
     }
     let newest = acknowledged.last_number;
-    // The commit in progress at the power cut may have replaced the oldest.
+    // The commit in progress at the power cut may have replaced the oldest page.
     let under_way = survived
         .pages
         .iter()
@@ -79,11 +83,11 @@ pub fn compare(acknowledged: &AckLog, survived: &SurvivorLog) -> Result<DrillRes
 
 #[cfg(test)]
 mod tests {
-    use super::super::log::RunHeader;
-    use super::super::stack::StackFingerprint;
+    use super::super::drill_logs::RunHeader;
+    use super::super::stack_fingerprint::StackFingerprint;
     use super::*;
 
-    fn outcome(last: u64, pages: &[(u64, u64)]) -> DrillResult {
+    fn compare_logs(last: u64, pages: &[(u64, u64)]) -> DrillResult {
         let head = RunHeader {
             run: 1,
             method: String::new(),
@@ -92,14 +96,14 @@ mod tests {
             directory: String::new(),
         };
         let stack = StackFingerprint::default();
-        let survived = SurvivorLog {
+        let survived = ReadBackLog {
             header: head.clone(),
             boot: "b".to_owned(),
             stack: stack.clone(),
             pages: pages.to_vec(),
             when: String::new(),
         };
-        compare(
+        find_lost_commits(
             &AckLog {
                 header: head,
                 boot: "a".to_owned(),
@@ -114,16 +118,16 @@ mod tests {
 
     #[test]
     fn what_was_acknowledged_and_is_not_there_is_lost() {
-        assert_eq!(outcome(10, &[(1, 10)]).lost_count(), 0);
+        assert_eq!(compare_logs(10, &[(1, 10)]).lost_count(), 0);
         assert_eq!(
-            outcome(10, &[(1, 11)]).lost_count(),
+            compare_logs(10, &[(1, 11)]).lost_count(),
             0,
             "one more was under way"
         );
-        assert_eq!(outcome(10, &[(1, 7), (9, 10)]).lost_ranges, [(8, 8)]);
-        assert_eq!(outcome(10, &[]).lost_ranges, [(1, 10)]);
+        assert_eq!(compare_logs(10, &[(1, 7), (9, 10)]).lost_ranges, [(8, 8)]);
+        assert_eq!(compare_logs(10, &[]).lost_ranges, [(1, 10)]);
         assert_eq!(
-            outcome(0, &[]),
+            compare_logs(0, &[]),
             DrillResult {
                 acknowledged: 0,
                 examined: 0,
@@ -134,18 +138,21 @@ mod tests {
 
     #[test]
     fn a_wal_that_goes_round_is_asked_for_what_it_can_hold() {
-        // 5001 may have overwritten 2953.
-        let whole = outcome(5000, &[(2954, 5000)]);
+        // Commit 5001 may have overwritten page 2953.
+        let whole = compare_logs(5000, &[(2954, 5000)]);
         assert_eq!((whole.examined, whole.lost_count()), (2047, 0));
-        assert_eq!(outcome(5000, &[(2954, 4998)]).lost_ranges, [(4999, 5000)]);
-        let old = outcome(5000, &[(1, 2048)]);
+        assert_eq!(
+            compare_logs(5000, &[(2954, 4998)]).lost_ranges,
+            [(4999, 5000)]
+        );
+        let old = compare_logs(5000, &[(1, 2048)]);
         assert_eq!(
             (old.examined, old.lost_count()),
             (2047, 2047),
             "nothing after the first round arrived"
         );
         assert_eq!(
-            outcome(5000, &[(2956, 5002)]).lost_count(),
+            compare_logs(5000, &[(2956, 5002)]).lost_count(),
             0,
             "two more came through, and a third was under way"
         );
@@ -161,7 +168,7 @@ mod tests {
             directory: String::new(),
         };
         let stack = StackFingerprint::default();
-        let survived = SurvivorLog {
+        let survived = ReadBackLog {
             header: head(2),
             boot: "b".to_owned(),
             stack: stack.clone(),
@@ -175,6 +182,6 @@ mod tests {
             last_number: 3,
             was_stopped: false,
         };
-        assert!(compare(&acknowledged, &survived).is_err());
+        assert!(find_lost_commits(&acknowledged, &survived).is_err());
     }
 }

@@ -1,30 +1,29 @@
-//! The record of drills: every compared power cut of one stack, so that many drills add up. A cut
-//! with a loss stays for good: after a fix the stack differs and needs a new record. The command
-//! reads and writes the file.
+//! The record of drills holds every compared power cut of one stack, so that many drills add up. A
+//! cut with a loss stays for good: after a fix the stack differs and needs a new record.
+//!
+//! This module has no I/O: the command reads and writes the file.
 
 use serde::{Deserialize, Serialize};
 
-use super::log::{AckLog, SurvivorLog};
-use super::outcome::{DrillResult, missing_cut_reason};
-use super::stack::StackFingerprint;
+use super::drill_logs::{AckLog, ReadBackLog};
+use super::outcome::{DrillResult, unproven_power_cut_reason};
+use super::stack_fingerprint::StackFingerprint;
 use crate::facts::catalog::drill;
 use crate::facts::{FactSet, Source, Subject};
 use crate::text::display_safe;
 
-/// Version of the format.
 const FORMAT_VERSION: u32 = 1;
 
-/// Drills of one stack.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
-pub struct Record {
+pub struct DrillRecord {
     walwise_drills: u32,
     /// Lines in the format of [`StackFingerprint`].
     stack: Vec<String>,
-    cuts: Vec<Cut>,
+    cuts: Vec<PowerCut>,
 }
 
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
-struct Cut {
+struct PowerCut {
     /// Run id, hexadecimal.
     run: String,
     method: String,
@@ -36,7 +35,7 @@ struct Cut {
     lost: u64,
 }
 
-impl Record {
+impl DrillRecord {
     pub fn new(stack: &StackFingerprint) -> Self {
         let stack = stack.to_string().lines().map(str::to_owned).collect();
         Self {
@@ -46,7 +45,8 @@ impl Record {
         }
     }
 
-    /// Parses what [`Self::render`] made. The error is a sentence.
+    /// Parses the output of [`Self::to_json`]. The error is a clause, to be shown after the name of
+    /// the file.
     pub fn parse(text: &str) -> Result<Self, String> {
         let record: Self = serde_json::from_str(text)
             .map_err(|error| format!("it is not a record of drills: {error}"))?;
@@ -59,43 +59,44 @@ impl Record {
         Ok(record)
     }
 
-    pub fn render(&self) -> String {
+    pub fn to_json(&self) -> String {
         serde_json::to_string_pretty(self).unwrap_or_default() + "\n"
     }
 
     pub fn stack(&self) -> StackFingerprint {
         let mut stack = StackFingerprint::default();
         for line in &self.stack {
-            stack.parse_line(line);
+            stack.try_add_line(line);
         }
         stack
     }
 
-    pub fn cut_count(&self) -> usize {
+    pub fn power_cut_count(&self) -> usize {
         self.cuts.len()
     }
 
-    /// Adds the comparison of two logs. The error is a sentence.
-    pub fn add(
+    /// Adds the comparison of two logs. Fails if the logs do not prove a power cut of the record's
+    /// stack, or if the run is recorded already.
+    pub fn add_power_cut(
         &mut self,
         acks: &AckLog,
-        survived: &SurvivorLog,
+        survived: &ReadBackLog,
         outcome: &DrillResult,
     ) -> Result<(), String> {
-        if let Some(why) = missing_cut_reason(acks, survived) {
+        if let Some(why) = unproven_power_cut_reason(acks, survived) {
             return Err(why.to_owned());
         }
         if acks.stack.is_empty() || survived.stack.is_empty() {
             return Err("the logs do not name the devices below the directory".to_owned());
         }
-        if let Some(changed) = acks.stack.difference(&survived.stack) {
+        if let Some(changed) = acks.stack.first_difference(&survived.stack) {
             return Err(format!(
-                "the stack that was read is not the one written: {changed}"
+                "the stack at `drill read` differs from the stack at `drill write`: {changed}"
             ));
         }
-        if let Some(changed) = self.stack().difference(&acks.stack) {
+        if let Some(changed) = self.stack().first_difference(&acks.stack) {
             return Err(format!(
-                "this drill and the record are of different stacks: {changed}; use another file"
+                "this drill and the record belong to different stacks: {changed}; use another file"
             ));
         }
         if outcome.examined == 0 {
@@ -103,9 +104,9 @@ impl Record {
         }
         let run = format!("{:016x}", acks.header.run);
         if self.cuts.iter().any(|cut| cut.run == run) {
-            return Err(format!("drill {run} is in the record already"));
+            return Err(format!("drill {run} is already in the record"));
         }
-        self.cuts.push(Cut {
+        self.cuts.push(PowerCut {
             run,
             method: acks.header.method.clone(),
             segments: acks.header.segments.clone(),
@@ -118,8 +119,8 @@ impl Record {
         Ok(())
     }
 
-    /// Adds the record's facts about a target on the same stack; otherwise the error names the
-    /// difference. `from` is the file, display-safe.
+    /// Adds the facts of the record about `target`. If the stack of `target` is not that of the
+    /// record, the error names a difference. `from` is the display-safe name of the record's file.
     pub fn insert_facts(
         &self,
         facts: &mut FactSet,
@@ -128,11 +129,12 @@ impl Record {
     ) -> Result<(), String> {
         if let Some(changed) = self
             .stack()
-            .difference(&StackFingerprint::from_facts(facts, target))
+            .first_difference(&StackFingerprint::from_facts(facts, target))
         {
             return Err(changed);
         }
-        let sum = |count: fn(&Cut) -> u64| self.cuts.iter().map(count).fold(0, u64::saturating_add);
+        let sum =
+            |count: fn(&PowerCut) -> u64| self.cuts.iter().map(count).fold(0, u64::saturating_add);
         let Some(last) = self.cuts.iter().map(|cut| date_part(&cut.read)).max() else {
             return Err("it has no drill".to_owned());
         };
@@ -158,7 +160,7 @@ pub fn date_part(when: &str) -> &str {
 
 #[cfg(test)]
 mod tests {
-    use super::super::{RunHeader, compare};
+    use super::super::{RunHeader, find_lost_commits};
     use super::*;
     use crate::facts::catalog::{device, host};
     use crate::facts::{FactValue, Key, Reading};
@@ -167,8 +169,8 @@ mod tests {
         Subject::target("/data")
     }
 
-    /// `/data` on a disk with that name, all of it read.
-    fn machine(disk: &str) -> FactSet {
+    /// Facts about `/data` on `disk`, with serial number and firmware.
+    fn host_with_disk(disk: &str) -> FactSet {
         let mut facts = FactSet::default();
         let disk = Subject::device(disk);
         facts.add_edge(&data_target(), &disk);
@@ -185,7 +187,7 @@ mod tests {
         facts
     }
 
-    fn logs(facts: &FactSet, run: u64, last: u64, found: u64) -> (AckLog, SurvivorLog) {
+    fn sample_logs(facts: &FactSet, run: u64, last: u64, found: u64) -> (AckLog, ReadBackLog) {
         let [method, segments, when] =
             ["fdatasync", "recycled", "2026-11-22T03:04:05Z"].map(str::to_owned);
         let head = RunHeader {
@@ -206,7 +208,7 @@ mod tests {
         };
         (
             acks,
-            SurvivorLog {
+            ReadBackLog {
                 header: head,
                 boot: after,
                 stack,
@@ -216,37 +218,45 @@ mod tests {
         )
     }
 
-    fn add(record: &mut Record, (acks, survived): &(AckLog, SurvivorLog)) -> Result<(), String> {
-        record.add(acks, survived, &compare(acks, survived).unwrap())
+    fn add(
+        record: &mut DrillRecord,
+        (acks, survived): &(AckLog, ReadBackLog),
+    ) -> Result<(), String> {
+        record.add_power_cut(acks, survived, &find_lost_commits(acks, survived).unwrap())
     }
 
     #[test]
     fn cuts_of_one_stack_add_up_and_are_told_of_it_alone() {
-        let here = machine("sda");
-        let mut record = Record::new(&StackFingerprint::from_facts(&here, &data_target()));
-        assert_eq!(add(&mut record, &logs(&here, 1, 100, 100)), Ok(()));
+        let here = host_with_disk("sda");
+        let mut record = DrillRecord::new(&StackFingerprint::from_facts(&here, &data_target()));
+        assert_eq!(add(&mut record, &sample_logs(&here, 1, 100, 100)), Ok(()));
         assert_eq!(
-            add(&mut record, &logs(&machine("sdb"), 2, 50, 47)),
+            add(&mut record, &sample_logs(&host_with_disk("sdb"), 2, 50, 47)),
             Ok(()),
             "names are the kernel's"
         );
-        let refused = |record: &mut Record, logs| add(record, &logs).unwrap_err();
-        assert!(refused(&mut record, logs(&here, 2, 9, 9)).contains("in the record already"));
-        assert!(refused(&mut record, logs(&here, 3, 0, 1)).contains("no commit was acknowledged"));
+        let refused = |record: &mut DrillRecord, logs| add(record, &logs).unwrap_err();
+        assert!(
+            refused(&mut record, sample_logs(&here, 2, 9, 9)).contains("already in the record")
+        );
+        assert!(
+            refused(&mut record, sample_logs(&here, 3, 0, 1))
+                .contains("no commit was acknowledged")
+        );
         let newer = with_fact(
-            machine("sda"),
+            host_with_disk("sda"),
             &device::FIRMWARE,
             Reading::known("1.3".to_owned(), Source::file("/sys")),
         );
         assert!(
-            refused(&mut record, logs(&newer, 3, 9, 9))
+            refused(&mut record, sample_logs(&newer, 3, 9, 9))
                 .contains("device.firmware was 1.2 and is 1.3")
         );
-        let bare = logs(&FactSet::default(), 3, 9, 9);
+        let bare = sample_logs(&FactSet::default(), 3, 9, 9);
         assert!(refused(&mut record, bare).contains("do not name the devices below the directory"));
-        let record = Record::parse(&record.render()).unwrap();
+        let record = DrillRecord::parse(&record.to_json()).unwrap();
 
-        let mut told = machine("sdc");
+        let mut told = host_with_disk("sdc");
         assert_eq!(
             record.insert_facts(&mut told, &data_target(), "d.json"),
             Ok(())
@@ -265,9 +275,13 @@ mod tests {
 
         for other in [
             newer,
-            with_fact(machine("sda"), &device::SERIAL, Reading::not_collected()),
             with_fact(
-                machine("sda"),
+                host_with_disk("sda"),
+                &device::SERIAL,
+                Reading::not_collected(),
+            ),
+            with_fact(
+                host_with_disk("sda"),
                 &device::SERIAL,
                 Reading::known("S1".to_owned(), Source::Assumed),
             ),
@@ -284,14 +298,14 @@ mod tests {
 
     #[test]
     fn without_a_power_cut_nothing_is_recorded() {
-        let here = machine("sda");
-        let (acks, survived) = logs(&here, 1, 100, 100);
-        let mut record = Record::new(&StackFingerprint::from_facts(&here, &data_target()));
-        let same = SurvivorLog {
+        let here = host_with_disk("sda");
+        let (acks, survived) = sample_logs(&here, 1, 100, 100);
+        let mut record = DrillRecord::new(&StackFingerprint::from_facts(&here, &data_target()));
+        let same = ReadBackLog {
             boot: acks.boot.clone(),
             ..survived.clone()
         };
-        let unread = SurvivorLog {
+        let unread = ReadBackLog {
             boot: String::new(),
             ..survived.clone()
         };
@@ -302,7 +316,7 @@ mod tests {
         for (acks, survived) in [(&acks, &same), (&acks, &unread), (&stopped, &survived)] {
             assert!(add(&mut record, &(acks.clone(), survived.clone())).is_err());
         }
-        assert_eq!(record.cut_count(), 0);
+        assert_eq!(record.power_cut_count(), 0);
         assert_eq!(add(&mut record, &(acks, survived)), Ok(()));
     }
 
@@ -314,9 +328,9 @@ mod tests {
             "[]",
             r#"{"walwise_drills":2,"stack":[],"cuts":[]}"#,
         ] {
-            assert!(Record::parse(text).is_err(), "{text}");
+            assert!(DrillRecord::parse(text).is_err(), "{text}");
         }
-        let empty = Record::parse(r#"{"walwise_drills":1,"stack":[],"cuts":[]}"#).unwrap();
+        let empty = DrillRecord::parse(r#"{"walwise_drills":1,"stack":[],"cuts":[]}"#).unwrap();
         assert!(
             empty
                 .insert_facts(&mut FactSet::default(), &data_target(), "d.json")

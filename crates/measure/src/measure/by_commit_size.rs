@@ -1,10 +1,8 @@
-//! The comparison by commit size, as lines of text: paced and back-to-back latency.
-
 use super::{Measurement, MethodResult};
 use crate::text;
 
-/// A heading and one line per server method and number of pages. Empty for one and two pages alone:
-/// the comparison of methods shows them.
+/// A heading, then one line per server method and commit size. Empty if no commit has more than two
+/// pages: the comparison of methods already shows one and two pages.
 pub fn commit_size_lines(found: &Measurement) -> Vec<String> {
     let rows = || {
         found
@@ -20,7 +18,7 @@ pub fn commit_size_lines(found: &Measurement) -> Vec<String> {
         "", "pages", "median", "p99", "back to back"
     );
     let lines = rows().map(|row| {
-        line(
+        row_line(
             row,
             rows().find(|one| one.method == row.method && one.pages == 1),
         )
@@ -28,19 +26,19 @@ pub fn commit_size_lines(found: &Measurement) -> Vec<String> {
     [String::new(), heading].into_iter().chain(lines).collect()
 }
 
-fn line(row: &MethodResult, one_page: Option<&MethodResult>) -> String {
+fn row_line(row: &MethodResult, one_page: Option<&MethodResult>) -> String {
     let one = one_page
         .filter(|_| row.pages > 1)
-        .and_then(MethodResult::median_us);
+        .and_then(MethodResult::paced_median_us);
     let ratio = one
-        .zip(row.median_us())
+        .zip(row.paced_median_us())
         .map(|(one, median)| format!("{:.2} ×", median / one));
     let (name, pages, ratio) = (row.method.name(), row.pages, ratio.unwrap_or_default());
     let (median, loops) = (
-        text::micros_or_dash(row.median_us()),
-        text::micros_or_dash(row.back_to_back_us()),
+        text::format_micros_or_dash(row.paced_median_us()),
+        text::format_micros_or_dash(row.back_to_back_us()),
     );
-    let p99 = text::micros_or_dash(row.p99_us());
+    let p99 = text::format_micros_or_dash(row.paced_p99_us());
     let line = format!("{name:<24} {pages:>5} {median:>9} {p99:>9} {loops:>14}  {ratio}");
     line.trim_end().to_owned()
 }
@@ -48,23 +46,23 @@ fn line(row: &MethodResult, one_page: Option<&MethodResult>) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::measure::{Cell, Method, SampleContext, Samples, summarise};
+    use crate::measure::{Method, MethodCell, ProbeSamples, SampleContext, summarise};
 
     #[test]
     fn every_size_has_a_line() {
-        let cell = |pages: u32, us| Cell {
+        let cell = |pages: u32, us| MethodCell {
             rounds: vec![vec![us]; 12],
-            ..Cell::new(Method::Fdatasync, pages, true)
+            ..MethodCell::new(Method::Fdatasync, pages, true)
         };
         let of = |sizes: &[u32]| {
             let cells = sizes
                 .iter()
                 .map(|pages| cell(*pages, 100.0 + 20.0 * f64::from(*pages)));
-            let samples = Samples {
+            let samples = ProbeSamples {
                 cells: cells.collect(),
                 paced: vec![cell(1, 300.0), cell(8, 600.0)],
             };
-            sizes_of(&summarise(&samples, &SampleContext::default()))
+            commit_size_text(&summarise(&samples, &SampleContext::default()))
         };
         assert_eq!(of(&[1, 2]), "");
         insta::assert_snapshot!(of(&[1, 2, 8]), @r#"
@@ -75,7 +73,7 @@ fdatasync                    8    600 µs         –         260 µs  2.00 ×
 "#);
     }
 
-    fn sizes_of(found: &Measurement) -> String {
+    fn commit_size_text(found: &Measurement) -> String {
         commit_size_lines(found).join("\n")
     }
 }

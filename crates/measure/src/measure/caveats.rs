@@ -1,38 +1,38 @@
 //! Limits of the figures, found in the samples and in the circumstances of the probe. A caveat
-//! never removes a figure; some forbid advice to change the method. Excessive speed is a caveat
-//! too: a flush that costs nothing has flushed nothing.
+//! never removes a figure; some caveats forbid advice to change the method.
+//!
+//! Excessive speed is a caveat too: a flush that takes no time flushes nothing.
 
 use super::compare::MIN_RUNS;
-use super::order_statistics::{interval, interval_or_span, median_of, quantile, sorted};
-use super::{Caveat, CaveatId, Cell, MeasuredLog, Method, Samples};
+use super::order_statistics::{
+    median_interval, median_interval_or_span, median_of, quantile, sorted,
+};
+use super::{Caveat, CaveatId, MeasuredLog, Method, MethodCell, ProbeSamples};
 use crate::text;
 
-/// Circumstances of the samples.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct SampleContext {
     /// Parent of the scratch directory, display-safe.
     pub directory: String,
-    /// Start, RFC 3339.
+    /// Start of the probe, RFC 3339.
     pub when: String,
     pub seconds: f64,
-    /// Total bytes written.
     pub bytes_written: u64,
     pub cancelled: bool,
-    /// Cause of an early end, as a clause.
+    /// Cause of an early end, worded to follow `because`.
     pub stopped_by: Option<String>,
     pub log: MeasuredLog,
     /// Cost of two clock readings, in microseconds.
     pub clock_us: f64,
-    /// Highest plausible rate; `None` if no limit is known (memory, ZFS, remote).
+    /// Highest plausible commit rate; `None` if no limit is known (memory, ZFS, remote storage).
     pub speed_limit: Option<SpeedLimit>,
-    /// Disk traffic before our first write.
+    /// Traffic of the disks before the probe's first write.
     pub idle_traffic: Option<DiskTraffic>,
-    /// Disk traffic of each round.
+    /// One entry per round.
     pub traffic: Vec<DiskTraffic>,
     pub disks: Vec<String>,
     /// CPU time that the hypervisor gave to other guests, in percent.
     pub steal_percent: Option<f64>,
-    /// Seconds of suspend during the probe.
     pub suspended_seconds: f64,
     /// A sentence about scratch directories of killed probes, with the command that removes one.
     pub leftover: Option<String>,
@@ -42,16 +42,16 @@ pub struct SampleContext {
 pub struct SpeedLimit {
     /// Commits per second, 1 client.
     pub per_second: f64,
-    /// What sets the limit, with the arithmetic: `any disk`, `a disk of 7,200 rpm (…)`.
+    /// Source of the limit as a noun, with the arithmetic: `any disk`, `a disk of 7,200 rpm (…)`.
     pub basis: String,
-    /// Another explanation of a higher rate, as a clause; may be empty.
+    /// Another possible cause of a higher rate, as a clause; may be empty.
     pub alternative: &'static str,
 }
 
 impl SpeedLimit {
-    /// No known block device flushes faster, with a volatile or a protected cache; memory does. Not
-    /// for persistent memory.
-    pub fn block_device() -> Self {
+    /// A rate that no known block device exceeds, whether its cache is volatile or protected.
+    /// Persistent memory can exceed the rate.
+    pub fn for_block_device() -> Self {
         Self {
             per_second: 100_000.0,
             basis: "any disk".to_owned(),
@@ -59,14 +59,14 @@ impl SpeedLimit {
         }
     }
 
-    /// 1.5 flushes per revolution. Only for a physical disk of known speed on its own host, without
-    /// a protected cache; the kernel's rotational flag proves nothing.
-    pub fn spinning_disk(rpm: u32) -> Self {
+    /// A rate of 1.5 flushes per revolution. The limit holds only for a physical disk without a
+    /// protected cache, which the kernel's rotational flag does not prove.
+    pub fn for_rpm(rpm: u32) -> Self {
         let turns = f64::from(rpm) / 60.0;
         Self {
             per_second: 1.5 * turns,
             basis: format!(
-                "a disk of {} rpm ({turns:.0} turns a second, and a flush waits for one)",
+                "a disk of {} rpm ({turns:.0} revolutions a second, and each flush waits for one)",
                 text::group_digits(rpm.into())
             ),
             alternative: ", or the disk has a cache of its own that survives a power failure",
@@ -74,43 +74,41 @@ impl SpeedLimit {
     }
 }
 
-/// Disk traffic over an interval, from `stat` (Documentation/ABI/stable/sysfs-block).
+/// Traffic of the disks over an interval, in bytes, from /sys/block/DISK/stat
+/// (Documentation/ABI/stable/sysfs-block).
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub struct DiskTraffic {
-    /// Length of the interval.
     pub seconds: f64,
-    /// Bytes read.
     pub read: u64,
-    /// Bytes written.
     pub written: u64,
-    /// Bytes written by our own calls, whether or not they reached the disks.
+    /// Bytes written by the probe's own calls, whether or not they reached the disks.
     pub own_written: u64,
-    /// Lower bound of the bytes that our commits flushed.
+    /// Lower bound of the bytes that the probe's commits flushed.
     pub flushed: u64,
 }
 
 /// All caveats, most serious first.
-pub fn find(samples: &Samples, seen: &SampleContext) -> Vec<Caveat> {
+pub fn find_caveats(samples: &ProbeSamples, seen: &SampleContext) -> Vec<Caveat> {
     let all = [
-        early_end(seen),
-        implausible_speed(samples, seen),
-        free_flush(samples),
-        few_commits(samples),
-        clock_overhead(samples, seen),
-        two_pages_faster(samples),
-        less_work_slower(samples),
-        missing_writes(seen),
-        suspension(seen),
-        competing_io(seen),
-        unread_counters(samples, seen),
-        cpu_steal(seen),
-        direct_refused(samples),
-        leftover_scratch(seen),
+        early_end_caveat(seen),
+        implausible_speed_caveat(samples, seen),
+        free_flush_caveat(samples),
+        few_commits_caveat(samples),
+        clock_overhead_caveat(samples, seen),
+        two_pages_faster_caveat(samples),
+        fdatasync_slower_caveat(samples),
+        missing_writes_caveat(seen),
+        suspension_caveat(seen),
+        competing_io_caveat(seen),
+        unread_counters_caveat(samples, seen),
+        cpu_steal_caveat(seen),
+        direct_refused_caveat(samples),
+        leftover_scratch_caveat(seen),
     ];
     all.into_iter().flatten().collect()
 }
 
-fn caveat(id: CaveatId, says: String, refuses_advice: bool) -> Caveat {
+fn new_caveat(id: CaveatId, says: String, refuses_advice: bool) -> Caveat {
     Caveat {
         id,
         text: says,
@@ -119,29 +117,30 @@ fn caveat(id: CaveatId, says: String, refuses_advice: bool) -> Caveat {
     }
 }
 
-/// Whether commits with this method exceed the speed limit.
-pub fn exceeds_speed_limit(samples: &Samples, method: Method, seen: &SampleContext) -> bool {
-    let rate = samples.cell(method, 1).and_then(commits_per_second);
+pub fn exceeds_speed_limit(samples: &ProbeSamples, method: Method, seen: &SampleContext) -> bool {
+    let rate = samples
+        .measured_cell(method, 1)
+        .and_then(commits_per_second);
     rate.zip(seen.speed_limit.as_ref())
         .is_some_and(|(rate, limit)| rate > limit.per_second)
 }
 
-/// Commits per second with 1 client, from the median.
-pub fn commits_per_second(cell: &Cell) -> Option<f64> {
+/// The rate of 1 client: the inverse of the median latency.
+pub fn commits_per_second(cell: &MethodCell) -> Option<f64> {
     let median = median_of(&cell.round_medians());
     (median > 0.0).then(|| 1e6 / median)
 }
 
-fn early_end(seen: &SampleContext) -> Option<Caveat> {
+fn early_end_caveat(seen: &SampleContext) -> Option<Caveat> {
     let why = seen.stopped_by.as_ref()?;
-    Some(caveat(
+    Some(new_caveat(
         CaveatId::Stopped,
         format!("The probe ended early because {why}."),
         true,
     ))
 }
 
-fn implausible_speed(samples: &Samples, seen: &SampleContext) -> Option<Caveat> {
+fn implausible_speed_caveat(samples: &ProbeSamples, seen: &SampleContext) -> Option<Caveat> {
     let limit = seen.speed_limit.as_ref()?;
     let durable = samples
         .cells
@@ -162,36 +161,37 @@ fn implausible_speed(samples: &Samples, seen: &SampleContext) -> Option<Caveat> 
         limit.basis,
         limit.alternative
     );
-    Some(caveat(CaveatId::ImplausibleSpeed, says, true))
+    Some(new_caveat(CaveatId::ImplausibleSpeed, says, true))
 }
 
-/// On a physical disk a flushed commit takes many times longer than copying a page in memory.
-fn free_flush(samples: &Samples) -> Option<Caveat> {
+/// A flush that takes no time is a caveat: on a physical disk, a flushed commit takes many times
+/// longer than copying a page in memory.
+fn free_flush_caveat(samples: &ProbeSamples) -> Option<Caveat> {
     let typical = |method| {
         samples
-            .cell(method, 1)
+            .measured_cell(method, 1)
             .map(|c| median_of(&c.round_medians()))
             .filter(|us| *us > 0.0)
     };
-    let flushed = typical(Method::Fdatasync).or_else(|| typical(samples.default_method()))?;
+    let flushed = typical(Method::Fdatasync).or_else(|| typical(samples.reference_method()))?;
     let floor = typical(Method::Floor)?;
     let says = "A flushed commit took no longer than an unflushed one: nothing is flushed here (memory file system, \
                 or a library that disables fsync).";
-    (flushed < 1.5 * floor).then(|| caveat(CaveatId::FreeFlush, says.to_owned(), true))
+    (flushed < 1.5 * floor).then(|| new_caveat(CaveatId::FreeFlush, says.to_owned(), true))
 }
 
-fn few_commits(samples: &Samples) -> Option<Caveat> {
+fn few_commits_caveat(samples: &ProbeSamples) -> Option<Caveat> {
     let commits = samples
-        .paced(samples.default_method(), 1)
-        .map_or(0, Cell::commit_count);
+        .paced_cell(samples.reference_method(), 1)
+        .map_or(0, MethodCell::commit_count);
     let says = format!(
         "Only {commits} paced commits completed; a comparison needs {MIN_RUNS}. Probe longer."
     );
     (commits < MIN_RUNS && !samples.cells.is_empty())
-        .then(|| caveat(CaveatId::FewSamples, says, true))
+        .then(|| new_caveat(CaveatId::FewSamples, says, true))
 }
 
-fn clock_overhead(samples: &Samples, seen: &SampleContext) -> Option<Caveat> {
+fn clock_overhead_caveat(samples: &ProbeSamples, seen: &SampleContext) -> Option<Caveat> {
     let durable = samples
         .cells
         .iter()
@@ -201,15 +201,18 @@ fn clock_overhead(samples: &Samples, seen: &SampleContext) -> Option<Caveat> {
         .min_by(f64::total_cmp)?;
     let says = format!(
         "Reading the clock takes {}, a large share of a {} commit; real differences are larger than shown.",
-        text::micros(seen.clock_us),
-        text::micros(fastest)
+        text::format_micros(seen.clock_us),
+        text::format_micros(fastest)
     );
-    (seen.clock_us > 0.05 * fastest).then(|| caveat(CaveatId::Clock, says, true))
+    (seen.clock_us > 0.05 * fastest).then(|| new_caveat(CaveatId::Clock, says, true))
 }
 
-fn two_pages_faster(samples: &Samples) -> Option<Caveat> {
-    let default = samples.default_method();
-    let (one, two) = (samples.cell(default, 1)?, samples.cell(default, 2)?);
+fn two_pages_faster_caveat(samples: &ProbeSamples) -> Option<Caveat> {
+    let default = samples.reference_method();
+    let (one, two) = (
+        samples.measured_cell(default, 1)?,
+        samples.measured_cell(default, 2)?,
+    );
     let pairs = two.round_medians().into_iter().zip(one.round_medians());
     let ratios: Vec<f64> = pairs
         .filter(|(_, one)| *one > 0.0)
@@ -220,13 +223,17 @@ fn two_pages_faster(samples: &Samples) -> Option<Caveat> {
     }
     let says = "Two-page commits were faster than one-page commits, although they write more; \
                 the figures depend on more than the method.";
-    (interval_or_span(&ratios, 0.01).high < 0.9)
-        .then(|| caveat(CaveatId::Inconsistent, says.to_owned(), true))
+    (median_interval_or_span(&ratios, 0.01).high < 0.9)
+        .then(|| new_caveat(CaveatId::Inconsistent, says.to_owned(), true))
 }
 
-/// fdatasync does a subset of fsync's work (fdatasync(2)), so it cannot take longer.
-fn less_work_slower(samples: &Samples) -> Option<Caveat> {
-    let medians = |method| samples.cell(method, 1).map(Cell::round_medians);
+/// fdatasync does a subset of fsync's work (fdatasync(2)), so fdatasync cannot take longer.
+fn fdatasync_slower_caveat(samples: &ProbeSamples) -> Option<Caveat> {
+    let medians = |method| {
+        samples
+            .measured_cell(method, 1)
+            .map(MethodCell::round_medians)
+    };
     let pairs = medians(Method::Fdatasync)?
         .into_iter()
         .zip(medians(Method::Fsync)?);
@@ -234,45 +241,53 @@ fn less_work_slower(samples: &Samples) -> Option<Caveat> {
         .filter(|(_, all)| *all > 0.0)
         .map(|(data, all)| data / all)
         .collect();
-    let low = interval(&ratios, 0.01)?.low;
+    let low = median_interval(&ratios, 0.01)?.low;
     let says = "fdatasync took longer than fsync, although it does less; the figures depend on more than the \
                 method.";
-    (low > 1.1).then(|| caveat(CaveatId::LessWorkSlower, says.to_owned(), true))
+    (low > 1.1).then(|| new_caveat(CaveatId::LessWorkSlower, says.to_owned(), true))
 }
 
-/// At least half of the flushed bytes must reach the disks below: the data is random, so a
-/// compressing layer saves nothing.
-fn missing_writes(seen: &SampleContext) -> Option<Caveat> {
+/// At least half of the flushed bytes must reach the disks below. A compressing layer saves
+/// nothing, because the data is random.
+fn missing_writes_caveat(seen: &SampleContext) -> Option<Caveat> {
     let sum = |of: fn(&DiskTraffic) -> u64| seen.traffic.iter().map(of).sum::<u64>();
     let (written, flushed) = (sum(|t| t.written), sum(|t| t.flushed));
     let says = format!(
-        "Commits wrote {}, but {} counted only {}: a layer above the disks acknowledges writes without making them.",
-        text::bytes(flushed),
+        "Commits wrote {}, but {} counted only {}: a layer above the disks acknowledges writes without passing them on.",
+        text::format_bytes(flushed),
         seen.disks.join(", "),
-        text::bytes(written)
+        text::format_bytes(written)
     );
-    (flushed > 1 << 20 && written < flushed / 2).then(|| caveat(CaveatId::NotArrived, says, true))
+    (flushed > 1 << 20 && written < flushed / 2)
+        .then(|| new_caveat(CaveatId::NotArrived, says, true))
 }
 
-fn suspension(seen: &SampleContext) -> Option<Caveat> {
+fn suspension_caveat(seen: &SampleContext) -> Option<Caveat> {
     let says = format!(
         "The host was suspended for {:.1} s during the probe; measure again.",
         seen.suspended_seconds
     );
-    (seen.suspended_seconds > 0.05).then(|| caveat(CaveatId::Suspended, says, true))
+    (seen.suspended_seconds > 0.05).then(|| new_caveat(CaveatId::Suspended, says, true))
 }
 
-/// Limits no figure; reported here because nothing else reads that directory.
-fn leftover_scratch(seen: &SampleContext) -> Option<Caveat> {
-    Some(caveat(CaveatId::Leftover, seen.leftover.clone()?, false))
+/// Leftover directories affect no figure. The caveat reports them because only a probe finds them.
+fn leftover_scratch_caveat(seen: &SampleContext) -> Option<Caveat> {
+    Some(new_caveat(
+        CaveatId::Leftover,
+        seen.leftover.clone()?,
+        false,
+    ))
 }
 
 /// Foreign traffic below this rate, in bytes per second, is ignored.
 const MIN_FOREIGN_RATE: f64 = 1.75e6;
 
-/// Foreign traffic: all reads; writes above the lower quartile of disk bytes per byte of ours (this
-/// covers journal, parity and mirrors); and everything before our first write.
-fn competing_io(seen: &SampleContext) -> Option<Caveat> {
+/// Foreign traffic is everything before the probe's first write, all reads, and writes beyond the
+/// probe's own writes with their usual overhead.
+///
+/// The usual overhead (journal, parity, mirrors) is the lower quartile over all rounds of disk
+/// bytes per byte written by the probe.
+fn competing_io_caveat(seen: &SampleContext) -> Option<Caveat> {
     let ratio = |t: &DiskTraffic| t.written as f64 / (t.own_written.max(1)) as f64;
     let own = quantile(
         &sorted(&seen.traffic.iter().map(ratio).collect::<Vec<_>>()),
@@ -299,7 +314,7 @@ fn competing_io(seen: &SampleContext) -> Option<Caveat> {
         clippy::cast_sign_loss,
         reason = "a rate for people"
     )]
-    let rate = |bytes_per_second: f64| format!("{}/s", text::bytes(bytes_per_second as u64));
+    let rate = |bytes_per_second: f64| format!("{}/s", text::format_bytes(bytes_per_second as u64));
     let says = if before > 1e6 {
         format!(
             "Other I/O used {disks} at {} before the probe; the figures include waiting for it.",
@@ -316,41 +331,41 @@ fn competing_io(seen: &SampleContext) -> Option<Caveat> {
     };
     Some(Caveat {
         rounds: disturbed,
-        ..caveat(CaveatId::CompetingIo, says, false)
+        ..new_caveat(CaveatId::CompetingIo, says, false)
     })
 }
 
-fn unread_counters(samples: &Samples, seen: &SampleContext) -> Option<Caveat> {
+fn unread_counters_caveat(samples: &ProbeSamples, seen: &SampleContext) -> Option<Caveat> {
     let says = "Other I/O on the disks is unknown: their counters could not be read.";
-    let is_unseen = seen.traffic.is_empty() && samples.rounds() > 0;
-    is_unseen.then(|| caveat(CaveatId::UnseenIo, says.to_owned(), false))
+    let is_unseen = seen.traffic.is_empty() && samples.complete_round_count() > 0;
+    is_unseen.then(|| new_caveat(CaveatId::UnseenIo, says.to_owned(), false))
 }
 
-fn cpu_steal(seen: &SampleContext) -> Option<Caveat> {
+fn cpu_steal_caveat(seen: &SampleContext) -> Option<Caveat> {
     let percent = seen.steal_percent.filter(|p| *p > 5.0)?;
     let says = format!("CPU steal was {percent:.0} % during the probe.");
-    Some(caveat(CaveatId::Steal, says, false))
+    Some(new_caveat(CaveatId::Steal, says, false))
 }
 
-fn direct_refused(samples: &Samples) -> Option<Caveat> {
+fn direct_refused_caveat(samples: &ProbeSamples) -> Option<Caveat> {
     let cell = samples
         .cells
         .iter()
         .find(|c| c.method.is_direct() && c.error.is_some())?;
     let says = format!("No figures with O_DIRECT: {}.", cell.error.as_deref()?);
-    Some(caveat(CaveatId::ODirect, says, false))
+    Some(new_caveat(CaveatId::ODirect, says, false))
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
 
-    fn samples(one: f64, two: f64) -> Samples {
-        let cell = |pages, us| Cell {
+    fn samples_of_two_sizes(one: f64, two: f64) -> ProbeSamples {
+        let cell = |pages, us| MethodCell {
             rounds: vec![vec![us]; 20],
-            ..Cell::new(Method::Fdatasync, pages, true)
+            ..MethodCell::new(Method::Fdatasync, pages, true)
         };
-        Samples {
+        ProbeSamples {
             cells: vec![cell(1, one), cell(2, two)],
             paced: vec![cell(1, 1.2 * one)],
         }
@@ -370,8 +385,8 @@ mod tests {
         }
     }
 
-    fn ids(samples: &Samples, seen: &SampleContext) -> Vec<String> {
-        find(samples, seen)
+    fn caveat_ids(samples: &ProbeSamples, seen: &SampleContext) -> Vec<String> {
+        find_caveats(samples, seen)
             .into_iter()
             .map(|c| c.id.to_string())
             .collect()
@@ -380,7 +395,10 @@ mod tests {
     #[test]
     fn counters_that_nobody_read_are_a_caveat() {
         assert_eq!(
-            ids(&samples(200.0, 210.0), &SampleContext::default()),
+            caveat_ids(
+                &samples_of_two_sizes(200.0, 210.0),
+                &SampleContext::default()
+            ),
             ["unseen-io"]
         );
     }
@@ -388,9 +406,9 @@ mod tests {
     #[test]
     fn a_quiet_honest_disk_has_none() {
         let seen = SampleContext {
-            speed_limit: Some(SpeedLimit::spinning_disk(7_200)),
+            speed_limit: Some(SpeedLimit::for_rpm(7_200)),
             clock_us: 0.05,
-            // Journal and mirror double our writes; that is nobody else's traffic.
+            // A journal or a mirror doubles the probe's own writes, which is not foreign traffic.
             traffic: vec![
                 DiskTraffic {
                     seconds: 0.1,
@@ -408,19 +426,22 @@ mod tests {
             steal_percent: Some(1.0),
             ..SampleContext::default()
         };
-        assert_eq!(ids(&samples(8_300.0, 8_400.0), &seen), [""; 0]);
+        assert_eq!(
+            caveat_ids(&samples_of_two_sizes(8_300.0, 8_400.0), &seen),
+            [""; 0]
+        );
     }
 
     #[test]
     fn a_platter_cannot_flush_faster_than_it_turns() {
         let seen = SampleContext {
-            speed_limit: Some(SpeedLimit::spinning_disk(7_200)),
+            speed_limit: Some(SpeedLimit::for_rpm(7_200)),
             ..quiet_context()
         };
-        let found = find(&samples(5_000.0, 5_100.0), &seen);
+        let found = find_caveats(&samples_of_two_sizes(5_000.0, 5_100.0), &seen);
         assert_eq!(found.len(), 1);
         let disk = format!(
-            "a disk of {} rpm (120 turns a second, and a flush waits for one)",
+            "a disk of {} rpm (120 revolutions a second, and each flush waits for one)",
             text::group_digits(7_200)
         );
         assert_eq!(
@@ -457,7 +478,7 @@ mod tests {
                 disks: vec!["sdb".to_owned()],
                 ..SampleContext::default()
             };
-            let found = find(&samples(200.0, 210.0), &seen);
+            let found = find_caveats(&samples_of_two_sizes(200.0, 210.0), &seen);
             assert_eq!(found.len(), 1);
             assert!(
                 found[0].text.contains("sdb") && found[0].text.contains("5 of 20 rounds"),
@@ -475,7 +496,10 @@ mod tests {
             idle_traffic: idle,
             ..quiet_context()
         };
-        assert_eq!(ids(&samples(200.0, 210.0), &seen), ["competing-io"]);
+        assert_eq!(
+            caveat_ids(&samples_of_two_sizes(200.0, 210.0), &seen),
+            ["competing-io"]
+        );
     }
 
     #[test]
@@ -484,7 +508,10 @@ mod tests {
             suspended_seconds: 3.0,
             ..quiet_context()
         };
-        assert_eq!(ids(&samples(200.0, 210.0), &seen), ["suspended"]);
+        assert_eq!(
+            caveat_ids(&samples_of_two_sizes(200.0, 210.0), &seen),
+            ["suspended"]
+        );
 
         let kept = DiskTraffic {
             seconds: 0.1,
@@ -497,21 +524,27 @@ mod tests {
             traffic: vec![traffic; 20],
             ..SampleContext::default()
         };
-        assert_eq!(ids(&samples(200.0, 210.0), &seen(kept)), ["not-arrived"]);
+        assert_eq!(
+            caveat_ids(&samples_of_two_sizes(200.0, 210.0), &seen(kept)),
+            ["not-arrived"]
+        );
         let arrived = DiskTraffic {
             written: 1 << 20,
             ..kept
         };
-        assert_eq!(ids(&samples(200.0, 210.0), &seen(arrived)), [""; 0]);
+        assert_eq!(
+            caveat_ids(&samples_of_two_sizes(200.0, 210.0), &seen(arrived)),
+            [""; 0]
+        );
 
         let with_fsync = |us| {
-            let mut samples = samples(200.0, 210.0);
-            let cell = Cell::new(Method::Fsync, 1, true);
-            samples.cells.push(Cell {
+            let mut samples = samples_of_two_sizes(200.0, 210.0);
+            let cell = MethodCell::new(Method::Fsync, 1, true);
+            samples.cells.push(MethodCell {
                 rounds: vec![vec![us]; 20],
                 ..cell
             });
-            ids(&samples, &quiet_context())
+            caveat_ids(&samples, &quiet_context())
         };
         assert_eq!(with_fsync(150.0), ["less-work-slower"]);
         assert_eq!(with_fsync(195.0), [""; 0]);
@@ -525,7 +558,7 @@ mod tests {
             ..quiet_context()
         };
         assert_eq!(
-            ids(&samples(200.0, 100.0), &seen),
+            caveat_ids(&samples_of_two_sizes(200.0, 100.0), &seen),
             ["clock", "inconsistent", "steal"]
         );
     }

@@ -1,32 +1,39 @@
-//! Each method compared with the default by paced commits, once, at the end. Methods take turns, so
-//! a common slowdown cancels out: the ratio of the medians of one run is one observation. The
-//! interval is that of the sign test.
+//! Compares each method with the default by paced commits, once, at the end of the probe.
+//!
+//! Methods take turns, so a common slowdown cancels out. One observation is the ratio of two
+//! medians of the same run; the sign test gives the interval.
 
 use super::estimate::MEANINGFUL_PERCENT;
 use super::order_statistics;
 use super::{Comparison, Conclusion, Estimate, Latencies, Measurement, Method, MethodResult};
 
-/// Error probability of one comparison. There are at most four: together at most 5 %.
+/// Error probability of one comparison. A probe makes at most four comparisons, which err together
+/// in at most 5 % of cases.
 const ALPHA: f64 = 0.01;
 
-/// Fewest runs for which an interval of this level exists.
+/// Fewest runs that give an interval with the error probability [`ALPHA`].
 pub const MIN_RUNS: usize = 8;
 
-/// Compares every other server method with the default.
-pub fn compare_all(rows: &[MethodResult], default: Method) -> Vec<Comparison> {
+/// Skips methods that no server uses, and commits of more than one page.
+pub fn compare_server_methods(rows: &[MethodResult], default: Method) -> Vec<Comparison> {
     let others = rows
         .iter()
         .filter(|row| row.as_server && row.pages == 1 && row.method != default);
     others
-        .filter_map(|row| compare(rows, row.method, default))
+        .filter_map(|row| compare_paced_commits(rows, row.method, default))
         .collect()
 }
 
-/// `None` without paced commits of both.
-pub fn compare(rows: &[MethodResult], method: Method, against: Method) -> Option<Comparison> {
-    let (gain_percent, enough) = page_gain(rows, 1, (method, against), |row| row.paced.as_ref())?;
+/// `None` unless both methods have paced commits of one page.
+pub fn compare_paced_commits(
+    rows: &[MethodResult],
+    method: Method,
+    against: Method,
+) -> Option<Comparison> {
+    let (gain_percent, enough) =
+        gain_at_page_count(rows, 1, (method, against), |row| row.paced.as_ref())?;
     let settled = if enough {
-        conclusion(gain_percent)
+        conclusion_from_gain(gain_percent)
     } else {
         Conclusion::NotSettled
     };
@@ -38,14 +45,14 @@ pub fn compare(rows: &[MethodResult], method: Method, against: Method) -> Option
     })
 }
 
-/// True if a method is slower with two pages, back to back and beyond noise: it is not advised
-/// then.
+/// True if back-to-back commits of two pages are slower with `method` than with `against`, beyond
+/// noise. Such a method is not advised.
 pub fn is_slower_with_two_pages(rows: &[MethodResult], method: Method, against: Method) -> bool {
-    let gain = page_gain(rows, 2, (method, against), |row| row.back_to_back.as_ref());
+    let gain = gain_at_page_count(rows, 2, (method, against), |row| row.back_to_back.as_ref());
     gain.is_some_and(|(gain, enough)| enough && gain.high < 0.0)
 }
 
-fn page_gain(
+fn gain_at_page_count(
     rows: &[MethodResult],
     pages: u32,
     (method, against): (Method, Method),
@@ -60,7 +67,7 @@ fn page_gain(
     paired_gain(rounds(method)?, rounds(against)?)
 }
 
-fn conclusion(gain: Estimate) -> Conclusion {
+fn conclusion_from_gain(gain: Estimate) -> Conclusion {
     if gain.low > MEANINGFUL_PERCENT || gain.high < -MEANINGFUL_PERCENT {
         Conclusion::Settled
     } else if gain.low > -MEANINGFUL_PERCENT && gain.high < MEANINGFUL_PERCENT {
@@ -70,8 +77,8 @@ fn conclusion(gain: Estimate) -> Conclusion {
     }
 }
 
-/// Gain in percent of the other's time, from the medians of the same rounds, and whether these
-/// suffice for an interval. `None` without rounds.
+/// Gain of `method` in percent of the latency of `other`; `None` without rounds. Both parameters
+/// are medians of the same rounds. The flag is true if there are enough rounds for an interval.
 fn paired_gain(method: &[f64], other: &[f64]) -> Option<(Estimate, bool)> {
     let pairs = method.iter().zip(other);
     let ratios: Vec<f64> = pairs
@@ -81,9 +88,9 @@ fn paired_gain(method: &[f64], other: &[f64]) -> Option<(Estimate, bool)> {
     if ratios.is_empty() {
         return None;
     }
-    let ratio = order_statistics::interval(&ratios, ALPHA);
+    let ratio = order_statistics::median_interval(&ratios, ALPHA);
     let enough = ratio.is_some();
-    let ratio = ratio.unwrap_or_else(|| order_statistics::interval_or_span(&ratios, ALPHA));
+    let ratio = ratio.unwrap_or_else(|| order_statistics::median_interval_or_span(&ratios, ALPHA));
     let percent = |ratio: f64| 100.0 * (1.0 - ratio);
     let gain = Estimate {
         value: percent(ratio.value),
@@ -93,9 +100,8 @@ fn paired_gain(method: &[f64], other: &[f64]) -> Option<(Estimate, bool)> {
     Some((gain, enough))
 }
 
-/// Result of all comparisons: settled once one method beats every other and the advice cannot
-/// change.
-pub fn outcome(measurement: &Measurement, default: Method) -> Conclusion {
+/// Result of all comparisons: not settled while an undecided method may still beat the default.
+pub fn overall_conclusion(measurement: &Measurement, default: Method) -> Conclusion {
     let open = |c: &Comparison| c.settled.is_undecided() && c.gain_percent.high >= 0.0;
     if measurement.best != default {
         Conclusion::Settled
@@ -112,7 +118,7 @@ pub fn outcome(measurement: &Measurement, default: Method) -> Conclusion {
 mod tests {
     use super::*;
 
-    fn estimate(low: f64, high: f64) -> Estimate {
+    fn estimate_with_bounds(low: f64, high: f64) -> Estimate {
         Estimate {
             value: f64::midpoint(low, high),
             low,
@@ -122,13 +128,25 @@ mod tests {
 
     #[test]
     fn the_words_follow_the_interval() {
-        assert_eq!(conclusion(estimate(5.1, 20.0)), Conclusion::Settled);
-        assert_eq!(conclusion(estimate(-40.0, -5.1)), Conclusion::Settled);
         assert_eq!(
-            conclusion(estimate(-4.9, 4.9)),
+            conclusion_from_gain(estimate_with_bounds(5.1, 20.0)),
+            Conclusion::Settled
+        );
+        assert_eq!(
+            conclusion_from_gain(estimate_with_bounds(-40.0, -5.1)),
+            Conclusion::Settled
+        );
+        assert_eq!(
+            conclusion_from_gain(estimate_with_bounds(-4.9, 4.9)),
             Conclusion::NoMeaningfulDifference
         );
-        assert_eq!(conclusion(estimate(4.0, 20.0)), Conclusion::NotSettled);
-        assert_eq!(conclusion(estimate(-20.0, 20.0)), Conclusion::NotSettled);
+        assert_eq!(
+            conclusion_from_gain(estimate_with_bounds(4.0, 20.0)),
+            Conclusion::NotSettled
+        );
+        assert_eq!(
+            conclusion_from_gain(estimate_with_bounds(-20.0, 20.0)),
+            Conclusion::NotSettled
+        );
     }
 }

@@ -1,25 +1,23 @@
-//! A measurement as `probe.*` facts of its target, for the rules.
-
-use super::compare::{compare, is_slower_with_two_pages, outcome};
+use super::compare::{compare_paced_commits, is_slower_with_two_pages, overall_conclusion};
 use super::estimate::MEANINGFUL_PERCENT;
 use super::{Measurement, Method, MethodResult};
 use crate::facts::catalog::postgres::WalSyncMethod;
 use crate::facts::catalog::probe;
 use crate::facts::{FactSet, Reading, Source, Subject, UnknownReason};
 
-/// The WAL flush method of the target's server.
+/// The `wal_sync_method` of the target's server.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum WalFlushMethod {
-    /// No PostgreSQL server: the default is compared.
+    /// There is no PostgreSQL server; gains are relative to the default method.
     Default,
     Is(WalSyncMethod),
-    /// A server whose method is unknown.
+    /// The server's method could not be read.
     Unknown,
 }
 
-/// Adds the `probe.*` facts of a target. Facts about the method in force are unknown if it is
-/// unknown or was not measured.
-pub fn insert_facts(
+/// Adds the `probe.*` facts of the target, for the rules. Facts about the method in force are
+/// unknown if that method is unknown or was not measured.
+pub fn insert_probe_facts(
     found: &Measurement,
     target: &Subject,
     in_force: WalFlushMethod,
@@ -30,17 +28,17 @@ pub fn insert_facts(
     };
     let known = |value| Reading::known(value, source());
     let missing = |what: &str| Reading::unknown(UnknownReason::Absent, what);
-    let default = found.default_method();
+    let default = found.reference_method();
 
-    super::workload::insert_facts(&found.workloads, target, facts);
+    super::workload::insert_workload_facts(&found.workloads, target, facts);
     if found.methods.is_empty() {
         return;
     }
     facts.insert_known(target, &probe::DIRECTORY, found.directory.clone(), source());
     let in_force = method_in_force(found, in_force, default);
     let commit = match &in_force {
-        Ok(method) => one_page_row(found, *method)
-            .and_then(MethodResult::median_us)
+        Ok(method) => measured_one_page_row(found, *method)
+            .and_then(MethodResult::paced_median_us)
             .map_or_else(|| missing("the probe measured no paced commit"), known),
         Err((why, detail)) => Reading::unknown(*why, *detail),
     };
@@ -60,7 +58,11 @@ pub fn insert_facts(
     );
     facts.insert(target, &probe::COMMIT, commit);
 
-    if let Some(method) = found.best.server_method().filter(|_| !found.log.is_redo()) {
+    if let Some(method) = found
+        .best
+        .wal_sync_method()
+        .filter(|_| !found.log.is_redo())
+    {
         facts.insert_known(target, &probe::BEST_METHOD, method, source());
     }
     let spoken_against = found.caveats.iter().any(|c| c.refuses_advice);
@@ -84,16 +86,18 @@ pub fn insert_facts(
     facts.insert_known(
         target,
         &probe::OUTCOME,
-        outcome(found, default).probe_outcome(),
+        overall_conclusion(found, default).probe_outcome(),
         source(),
     );
 
-    let counted = one_page_row(found, Method::Fdatasync).or_else(|| one_page_row(found, default));
+    let counted = measured_one_page_row(found, Method::Fdatasync)
+        .or_else(|| measured_one_page_row(found, default));
     let flushes = counted.and_then(|r| r.flushes_per_commit);
     let others = found.caveats.iter().any(|caveat| caveat.id.is_foreign_io());
     let flushes = match flushes {
-        None => missing("these disks count no flushes"),
-        // Fewer flushes than ours are evidence, whoever sent them; as many may all be foreign.
+        None => missing("these disks do not count flushes"),
+        // A count below the probe's own flushes proves that flushes are missing. A higher count may
+        // include flushes of other programs.
         Some(count) if others && count >= probe::TOO_FEW_FLUSHES => Reading::unknown(
             UnknownReason::Ambiguous,
             "other programs used the disks during the probe; these flushes may be theirs",
@@ -102,14 +106,14 @@ pub fn insert_facts(
     };
     facts.insert(target, &probe::FLUSHES_PER_COMMIT, flushes);
 
-    let rate = one_page_row(found, default)
+    let rate = measured_one_page_row(found, default)
         .and_then(|r| r.back_to_back.as_ref())
         .map(|loops| 1e6 / loops.mean_us);
     let rate = rate.map_or_else(|| missing("the probe measured no commit"), known);
     facts.insert(target, &probe::COMMITS_PER_SECOND, rate);
 
-    let both =
-        one_page_row(found, Method::FdatasyncDirect).zip(one_page_row(found, Method::FloorDirect));
+    let both = measured_one_page_row(found, Method::FdatasyncDirect)
+        .zip(measured_one_page_row(found, Method::FloorDirect));
     let cost = both
         .and_then(|(flushed, floor)| Some(flushed.back_to_back_us()? - floor.back_to_back_us()?));
     let cost = cost.map_or_else(
@@ -124,10 +128,10 @@ pub fn insert_facts(
     facts.insert(target, &probe::FLUSH_COST, cost);
 
     let too_fast = found.caveats.iter().find(|c| c.id.is_excessive_speed());
-    let implausible = if has_commit_rate(found) {
-        known_bool(too_fast.is_some())
+    let implausible = if has_durable_commit_rate(found) {
+        known_probe_reading(too_fast.is_some())
     } else {
-        absent_bool("the probe measured no commit")
+        absent_reading("the probe measured no commit")
     };
     facts.insert(target, &probe::IMPLAUSIBLE, implausible);
     let because = too_fast.map(|caveat| caveat.text.trim_end_matches('.').to_owned());
@@ -138,14 +142,14 @@ pub fn insert_facts(
     facts.insert(target, &probe::IMPLAUSIBLE_BECAUSE, because);
 }
 
-/// Lower bound of the gain of the best method, in percent of the time of the one in force; at least
-/// 0.
+/// Lower bound of the gain of the best method, in percent of the latency of the method in force; at
+/// least 0.
 fn min_gain_percent(found: &Measurement, in_force: Method) -> f64 {
     let slower = is_slower_with_two_pages(&found.methods, found.best, in_force);
-    let comparison =
-        compare(&found.methods, found.best, in_force).filter(|_| found.best != in_force && !slower);
+    let comparison = compare_paced_commits(&found.methods, found.best, in_force)
+        .filter(|_| found.best != in_force && !slower);
     comparison
-        .filter(|found| found.settled.is_settled())
+        .filter(|found| found.settled.shows_difference())
         .map_or(0.0, |found| found.gain_percent.low.max(0.0))
 }
 
@@ -158,7 +162,8 @@ fn method_in_force(
         WalFlushMethod::Default => Ok(default),
         WalFlushMethod::Is(method) => {
             // A server executes each of its methods in exactly one way, with O_DIRECT or without.
-            let is_it = |r: &&MethodResult| r.as_server && r.method.server_method() == Some(method);
+            let is_it =
+                |r: &&MethodResult| r.as_server && r.method.wal_sync_method() == Some(method);
             let measured = found.methods.iter().find(is_it).map(|r| r.method);
             measured.ok_or((
                 UnknownReason::Absent,
@@ -172,7 +177,7 @@ fn method_in_force(
     }
 }
 
-fn known_bool(value: bool) -> Reading<bool> {
+fn known_probe_reading(value: bool) -> Reading<bool> {
     Reading::known(
         value,
         Source::Probe {
@@ -181,18 +186,18 @@ fn known_bool(value: bool) -> Reading<bool> {
     )
 }
 
-fn absent_bool(what: &str) -> Reading<bool> {
+fn absent_reading(what: &str) -> Reading<bool> {
     Reading::unknown(UnknownReason::Absent, what)
 }
 
-fn has_commit_rate(found: &Measurement) -> bool {
+fn has_durable_commit_rate(found: &Measurement) -> bool {
     found
         .methods
         .iter()
         .any(|r| r.method.is_durable() && r.back_to_back.is_some())
 }
 
-fn one_page_row(found: &Measurement, method: Method) -> Option<&MethodResult> {
+fn measured_one_page_row(found: &Measurement, method: Method) -> Option<&MethodResult> {
     found
         .methods
         .iter()
@@ -202,15 +207,17 @@ fn one_page_row(found: &Measurement, method: Method) -> Option<&MethodResult> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::measure::{Cell, FlushCount, SampleContext, Samples, SpeedLimit, summarise};
+    use crate::measure::{
+        FlushCount, MethodCell, ProbeSamples, SampleContext, SpeedLimit, summarise,
+    };
 
-    fn facts_from(samples: &Samples, current: WalFlushMethod) -> FactSet {
+    fn facts_from(samples: &ProbeSamples, current: WalFlushMethod) -> FactSet {
         let seen = SampleContext {
-            speed_limit: Some(SpeedLimit::block_device()),
+            speed_limit: Some(SpeedLimit::for_block_device()),
             ..SampleContext::default()
         };
         let mut facts = FactSet::default();
-        insert_facts(
+        insert_probe_facts(
             &summarise(samples, &seen),
             &Subject::target("/t"),
             current,
@@ -219,20 +226,20 @@ mod tests {
         facts
     }
 
-    fn cell(method: Method, pages: u32, us: f64) -> Cell {
-        Cell {
+    fn server_cell(method: Method, pages: u32, us: f64) -> MethodCell {
+        MethodCell {
             rounds: vec![vec![us]; 20],
-            ..Cell::new(method, pages, true)
+            ..MethodCell::new(method, pages, true)
         }
     }
 
-    fn paced_samples(cells: Vec<Cell>) -> Samples {
+    fn paced_samples(cells: Vec<MethodCell>) -> ProbeSamples {
         let paced = cells
             .iter()
             .filter(|cell| cell.as_server && cell.pages == 1)
             .cloned()
             .collect();
-        Samples { cells, paced }
+        ProbeSamples { cells, paced }
     }
 
     #[test]
@@ -243,20 +250,20 @@ mod tests {
         });
         let facts = facts_from(
             &paced_samples(vec![
-                Cell {
+                MethodCell {
                     flushes: counted,
-                    ..cell(Method::Fdatasync, 1, 200.0)
+                    ..server_cell(Method::Fdatasync, 1, 200.0)
                 },
-                cell(Method::Fdatasync, 2, 210.0),
-                cell(Method::OpenDatasync, 1, 100.0),
-                cell(Method::OpenDatasync, 2, 105.0),
-                Cell {
+                server_cell(Method::Fdatasync, 2, 210.0),
+                server_cell(Method::OpenDatasync, 1, 100.0),
+                server_cell(Method::OpenDatasync, 2, 105.0),
+                MethodCell {
                     as_server: false,
-                    ..cell(Method::FdatasyncDirect, 1, 190.0)
+                    ..server_cell(Method::FdatasyncDirect, 1, 190.0)
                 },
-                Cell {
+                MethodCell {
                     as_server: false,
-                    ..cell(Method::FloorDirect, 1, 40.0)
+                    ..server_cell(Method::FloorDirect, 1, 40.0)
                 },
             ]),
             WalFlushMethod::Is(WalSyncMethod::Fdatasync),
@@ -287,7 +294,7 @@ mod tests {
     #[test]
     fn what_was_not_measured_is_unknown() {
         let facts = facts_from(
-            &paced_samples(vec![Cell::new(Method::Fdatasync, 1, true)]),
+            &paced_samples(vec![MethodCell::new(Method::Fdatasync, 1, true)]),
             WalFlushMethod::Default,
         );
         let target = Subject::target("/t");
@@ -316,10 +323,11 @@ mod tests {
         let cells = [(Method::Fdatasync, 200.0), (Method::OpenDatasync, 1.0)];
         let cells = cells
             .iter()
-            .flat_map(|(method, us)| [cell(*method, 1, *us), cell(*method, 2, *us)]);
+            .flat_map(|(method, us)| [server_cell(*method, 1, *us), server_cell(*method, 2, *us)]);
         let facts = facts_from(&paced_samples(cells.collect()), WalFlushMethod::Default);
         let target = Subject::target("/t");
-        // The comparison is settled, but its result is not that the default is best.
+        // open_datasync wins the comparison, but implausible speed excludes a method from being the
+        // best.
         assert_eq!(
             facts.value(&target, &probe::OUTCOME),
             Some(probe::ProbeOutcome::Settled)
@@ -332,14 +340,15 @@ mod tests {
         assert_eq!(facts.value(&target, &probe::TRUSTED), Some(false));
     }
 
-    /// Latency in force, gain and advice with this method in force, against fdatasync at 200 µs:
-    /// paced, and back to back with two pages.
-    fn with_in_force(
+    /// The facts `probe.commit`, `probe.gain_percent` and `probe.advises_change` if `method` is in
+    /// force and fdatasync takes 200 µs. `paced` is the latency of paced one-page commits with
+    /// `method`, and `two_pages` that of back-to-back two-page commits, both in microseconds.
+    fn advice_over_method(
         method: Method,
         paced: f64,
         two_pages: f64,
     ) -> (Option<f64>, Option<f64>, Option<bool>) {
-        let of = |method, paced, two| [cell(method, 1, paced), cell(method, 2, two)];
+        let of = |method, paced, two| [server_cell(method, 1, paced), server_cell(method, 2, two)];
         let cells = [
             of(Method::Fdatasync, 200.0, 200.0),
             of(method, paced, two_pages),
@@ -347,7 +356,7 @@ mod tests {
         .concat();
         let facts = facts_from(
             &self::paced_samples(cells),
-            WalFlushMethod::Is(method.server_method().unwrap()),
+            WalFlushMethod::Is(method.wal_sync_method().unwrap()),
         );
         let target = Subject::target("/t");
         (
@@ -361,13 +370,13 @@ mod tests {
     fn the_method_in_force_is_what_a_gain_is_over() {
         let slower = (Some(400.0), Some(50.0), Some(true));
         for method in [Method::OpenDatasync, Method::Fsync] {
-            assert_eq!(with_in_force(method, 400.0, 400.0), slower);
-            let (_, gain, change) = with_in_force(method, 202.0, 400.0);
+            assert_eq!(advice_over_method(method, 400.0, 400.0), slower);
+            let (_, gain, change) = advice_over_method(method, 202.0, 400.0);
             assert!(
                 gain.is_some_and(|g| g < 5.0) && change == Some(false),
                 "back to back only: {gain:?}"
             );
-            let kept = with_in_force(method, 400.0, 100.0);
+            let kept = advice_over_method(method, 400.0, 100.0);
             assert_eq!(
                 kept,
                 (Some(400.0), Some(0.0), Some(false)),
@@ -375,20 +384,19 @@ mod tests {
             );
         }
         assert_eq!(
-            with_in_force(Method::OpenDatasync, 100.0, 100.0),
+            advice_over_method(Method::OpenDatasync, 100.0, 100.0),
             (Some(100.0), Some(0.0), Some(false))
         );
     }
 
-    /// Nothing is concluded relative to a method that is unknown or was not measured.
     #[test]
     fn nothing_is_told_over_a_method_that_is_not_known() {
         for in_force in [
             WalFlushMethod::Unknown,
             WalFlushMethod::Is(WalSyncMethod::FsyncWritethrough),
         ] {
-            let cells =
-                [Method::Fdatasync, Method::OpenDatasync].map(|method| cell(method, 1, 200.0));
+            let cells = [Method::Fdatasync, Method::OpenDatasync]
+                .map(|method| server_cell(method, 1, 200.0));
             let facts = facts_from(&paced_samples(cells.to_vec()), in_force);
             let target = Subject::target("/t");
             assert_eq!(facts.value(&target, &probe::COMMIT), None);

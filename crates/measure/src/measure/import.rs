@@ -1,19 +1,18 @@
-//! Figures measured elsewhere: the text of `pg_test_fsync` (three formats) and fio's JSON. They are
-//! shown separately and never used for advice: one figure per method has no interval, and these
-//! tools open files differently from the server.
+//! Figures measured elsewhere: the text of `pg_test_fsync` (three formats) and fio's JSON.
+//!
+//! Imported figures are shown separately and never used for advice: one figure per method has no
+//! interval, and both tools open files differently from the server.
 
-mod run {
-    //! One run of another tool: figures, remarks and conclusion.
-
+mod imported_run {
     use serde::Serialize;
 
-    use crate::measure::source_section::SourceSection;
+    use crate::measure::pg_test_section::SourceSection;
     use crate::text;
 
-    /// Above this rate nothing is flushed; see [`crate::measure::SpeedLimit::block_device`].
+    /// No block device flushes faster; see [`crate::measure::SpeedLimit::for_block_device`].
     const MAX_FLUSHES_PER_SECOND: f64 = 100_000.0;
 
-    /// One run of a tool, measured elsewhere.
+    /// One run of another tool: figures, remarks and conclusion.
     #[derive(Clone, Debug, PartialEq, Serialize)]
     #[cfg_attr(any(test, feature = "testing"), derive(schemars::JsonSchema))]
     pub struct ImportedRun {
@@ -30,7 +29,7 @@ mod run {
     }
 
     impl ImportedRun {
-        pub fn row(&self, group: SourceSection, name: &str) -> Option<&ImportedRow> {
+        pub fn find_row(&self, group: SourceSection, name: &str) -> Option<&ImportedRow> {
             self.rows
                 .iter()
                 .find(|row| row.group == group && row.name == name)
@@ -40,14 +39,14 @@ mod run {
     #[derive(Clone, Debug, PartialEq, Serialize)]
     #[cfg_attr(any(test, feature = "testing"), derive(schemars::JsonSchema))]
     pub struct ImportedRow {
-        /// Section of the output.
+        /// Section of the output that the figure comes from.
         pub group: SourceSection,
         /// Method or job; display-safe.
         pub name: String,
-        /// Operations per second; absent without a figure.
+        /// Operations per second; absent if the output has no figure.
         #[serde(skip_serializing_if = "Option::is_none")]
         pub per_second: Option<f64>,
-        /// Most operations in flight at a time; absent if the output does not prove it.
+        /// Most operations in flight at a time; absent if the output does not prove a number.
         #[serde(skip_serializing_if = "Option::is_none")]
         pub at_a_time: Option<u64>,
         /// Percentiles of one flush, as `(percent, µs)`; empty if the tool reports none.
@@ -59,7 +58,6 @@ mod run {
     }
 
     impl ImportedRow {
-        /// Percentile of one flush, in microseconds.
         pub fn percentile_us(&self, percent: f64) -> Option<f64> {
             self.percentiles_us
                 .iter()
@@ -67,7 +65,8 @@ mod run {
                 .map(|(_, us)| *us)
         }
 
-        /// Flushes per second with one in flight; with more, the latency says more than the rate.
+        /// Flushes per second with one flush in flight: the inverse of the median latency, or else
+        /// the rate divided by the number in flight.
         pub fn single_flush_rate(&self) -> Option<f64> {
             let by_latency = self
                 .percentile_us(50.0)
@@ -77,7 +76,8 @@ mod run {
         }
     }
 
-    /// Remark on implausible rates: a flush that costs nothing has flushed nothing.
+    /// Remark on the highest rate of flushes, if no disk can reach that rate. `is_flushed` selects
+    /// the rows that flush.
     pub fn implausible_rate_remark(
         rows: &[ImportedRow],
         is_flushed: impl Fn(&ImportedRow) -> bool,
@@ -99,12 +99,13 @@ mod pg_test_fsync;
 
 use std::fmt::Write as _;
 
-pub use run::{ImportedRow, ImportedRun};
+pub use imported_run::{ImportedRow, ImportedRun};
 
-use super::source_section::SourceSection;
+use super::pg_test_section::SourceSection;
 use crate::text;
 
-/// All runs in a text, whatever stands between them; the error names the expected formats.
+/// Finds all runs in a file, whatever text stands between them. The error names the expected
+/// formats.
 pub fn import(input: &[u8]) -> Result<Vec<ImportedRun>, String> {
     if let Some(runs) = fio::parse(input) {
         return runs;
@@ -116,8 +117,8 @@ pub fn import(input: &[u8]) -> Result<Vec<ImportedRun>, String> {
     Ok(runs)
 }
 
-/// A run as lines of text; every character is one column wide.
-pub fn table(run: &ImportedRun) -> Vec<String> {
+/// Lines of text in which every character is one column wide.
+pub fn run_lines(run: &ImportedRun) -> Vec<String> {
     let mut lines = vec![format!("measured elsewhere: {}, {}", run.tool, run.budget)];
     let mut last = None;
     for row in &run.rows {
@@ -126,7 +127,7 @@ pub fn table(run: &ImportedRun) -> Vec<String> {
             last = Some(row.group);
         }
         lines.push(
-            format!("    {:<32} {}", row.name, figures(row))
+            format!("    {:<32} {}", row.name, figures_text(row))
                 .trim_end()
                 .to_owned(),
         );
@@ -136,13 +137,14 @@ pub fn table(run: &ImportedRun) -> Vec<String> {
     lines
 }
 
-fn figures(row: &ImportedRow) -> String {
+fn figures_text(row: &ImportedRow) -> String {
     let Some(rate) = row.per_second else {
         return row.missing.clone().unwrap_or_default();
     };
     let mut words = format!("{:>9}/s", text::round_grouped(rate));
     match row.group {
-        // With several in flight, or with pauses, the inverse of the rate is not a latency.
+        // With several flushes in flight, or pauses between them, the inverse of the rate is not a
+        // latency.
         SourceSection::Job => match row.at_a_time {
             Some(1) => words += "  one at a time",
             Some(count) => {
@@ -156,7 +158,7 @@ fn figures(row: &ImportedRow) -> String {
         | SourceSection::OtherDescriptor
         | SourceSection::NotSynced => {
             if rate > 0.0 {
-                let _ = write!(words, "  {:>9} each", text::micros(1e6 / rate));
+                let _ = write!(words, "  {:>9} each", text::format_micros(1e6 / rate));
             }
         }
     }
@@ -164,7 +166,7 @@ fn figures(row: &ImportedRow) -> String {
         .into_iter()
         .filter_map(|percent| {
             let us = row.percentile_us(percent)?;
-            Some(format!("p{percent:.0} {}", text::micros(us)))
+            Some(format!("p{percent:.0} {}", text::format_micros(us)))
         })
         .collect();
     if !shown.is_empty() {
@@ -175,29 +177,31 @@ fn figures(row: &ImportedRow) -> String {
 
 #[cfg(test)]
 mod tests {
-    //! Published tables reproduce their authors' conclusions, and the anomalies that they
-    //! overlooked are remarked.
+    //! Imported tables from publications lead to the conclusions of their authors, and to remarks
+    //! on anomalies that the authors overlooked.
 
     use proptest::prelude::*;
 
     use super::*;
 
-    fn runs(name: &str) -> Vec<ImportedRun> {
+    fn import_file(name: &str) -> Vec<ImportedRun> {
         let path = format!("{}/../../tests/imports/{name}", env!("CARGO_MANIFEST_DIR"));
         import(&std::fs::read(path).unwrap()).unwrap()
     }
 
     fn single_run(name: &str) -> ImportedRun {
-        let mut runs = runs(name);
+        let mut runs = import_file(name);
         assert_eq!(runs.len(), 1, "{name}");
         runs.remove(0)
     }
 
-    fn rate(run: &ImportedRun, group: SourceSection, name: &str) -> f64 {
-        run.row(group, name).and_then(|row| row.per_second).unwrap()
+    fn rate_of_row(run: &ImportedRun, group: SourceSection, name: &str) -> f64 {
+        run.find_row(group, name)
+            .and_then(|row| row.per_second)
+            .unwrap()
     }
 
-    fn remarks(run: &ImportedRun, word: &str) -> Vec<String> {
+    fn remarks_containing(run: &ImportedRun, word: &str) -> Vec<String> {
         run.remarks
             .iter()
             .filter(|remark| remark.contains(word))
@@ -209,7 +213,7 @@ mod tests {
     fn the_blog_of_2015_says_what_its_author_concluded() {
         let [ext4, default, tuned] = ["ext4", "btrfs-default", "btrfs-tuned"]
             .map(|name| single_run(&format!("pg-9.5-{name}.txt")));
-        let fdatasync = |run| rate(run, SourceSection::OneWrite, "fdatasync");
+        let fdatasync = |run| rate_of_row(run, SourceSection::OneWrite, "fdatasync");
         assert!(
             (fdatasync(&ext4) / fdatasync(&tuned) - 2.86).abs() < 0.01,
             "tuned btrfs has a third of ext4's rate"
@@ -229,7 +233,7 @@ mod tests {
         }
         // The author did not notice that btrfs wrote two pages faster than one.
         assert_eq!(
-            remarks(&default, "two writes with").len(),
+            remarks_containing(&default, "two writes with").len(),
             1,
             "{:?}",
             default.remarks
@@ -240,8 +244,8 @@ mod tests {
             default.remarks
         );
         assert!(
-            remarks(&ext4, "two writes with").is_empty()
-                && remarks(&tuned, "two writes with").is_empty()
+            remarks_containing(&ext4, "two writes with").is_empty()
+                && remarks_containing(&tuned, "two writes with").is_empty()
         );
     }
 
@@ -249,16 +253,18 @@ mod tests {
     fn the_dialect_of_2011_has_operations_and_no_microseconds() {
         let [disk, memory] = ["pg-2011-sas-ext3.txt", "pg-2011-tmpfs.txt"].map(single_run);
         assert_eq!(disk.budget, "2000 operations per test");
-        assert!((rate(&disk, SourceSection::OneWrite, "fdatasync") - 159.689).abs() < 1e-9);
-        assert!((rate(&disk, SourceSection::Sizes, "1kB open_sync writes") - 10.13).abs() < 1e-9);
-        assert!((rate(&disk, SourceSection::NotSynced, "write") - 170_386.778).abs() < 1e-9);
+        assert!((rate_of_row(&disk, SourceSection::OneWrite, "fdatasync") - 159.689).abs() < 1e-9);
         assert!(
-            remarks(&disk, "exceed what any disk can do").is_empty(),
+            (rate_of_row(&disk, SourceSection::Sizes, "1kB open_sync writes") - 10.13).abs() < 1e-9
+        );
+        assert!((rate_of_row(&disk, SourceSection::NotSynced, "write") - 170_386.778).abs() < 1e-9);
+        assert!(
+            remarks_containing(&disk, "exceed what any disk can do").is_empty(),
             "unflushed writes may be fast"
         );
         let missing = |name| {
             memory
-                .row(SourceSection::OneWrite, name)
+                .find_row(SourceSection::OneWrite, name)
                 .unwrap()
                 .missing
                 .as_deref()
@@ -266,7 +272,7 @@ mod tests {
         assert_eq!(missing("open_datasync"), Some("not in this build"));
         assert_eq!(missing("open_sync"), Some("O_DIRECT was refused"));
         assert_eq!(
-            remarks(&memory, "exceed what any disk can do").len(),
+            remarks_containing(&memory, "exceed what any disk can do").len(),
             1,
             "{:?}",
             memory.remarks
@@ -280,7 +286,7 @@ mod tests {
             (run.budget.as_str(), run.rows.len()),
             ("1 second per test", 18)
         );
-        assert!((rate(&run, SourceSection::Sizes, "16 * 1kB open_sync writes")) > 0.0);
+        assert!((rate_of_row(&run, SourceSection::Sizes, "16 * 1kB open_sync writes")) > 0.0);
         let text = ["pg-15.txt", "pg-2011-tmpfs.txt"].map(|name| {
             std::fs::read_to_string(format!(
                 "{}/../../tests/imports/{name}",
@@ -293,10 +299,11 @@ mod tests {
             text[0], text[1]
         );
         assert_eq!(import(page.as_bytes()).unwrap().len(), 2);
-        // It stopped where a disk of 4 kB sectors refuses smaller writes.
+        // pg_test_fsync stops here on a disk with 4 kB sectors, which refuses smaller direct
+        // writes.
         let cut = text[0].split("2kB open_sync").next().unwrap();
         assert_eq!(
-            remarks(
+            remarks_containing(
                 &import(cut.as_bytes()).unwrap()[0],
                 "ends before its last section"
             )
@@ -313,19 +320,17 @@ mod tests {
                 .unwrap_err()
                 .ends_with("run LC_ALL=C pg_test_fsync")
         );
-        // A decimal sign could group digits, so a rate with a comma is no figure.
+        // A comma may separate decimals or thousands, so a rate with a comma is ignored.
         let commas = "5 seconds per test\nCompare file sync methods using one 8kB write:\n  fdatasync  2,283 ops/sec\n  fsync 250.5 ops/sec\n";
         let run = import(commas.as_bytes()).unwrap().remove(0);
-        assert!(run.row(SourceSection::OneWrite, "fdatasync").is_none());
-        assert!((rate(&run, SourceSection::OneWrite, "fsync") - 250.5).abs() < 1e-9);
+        assert!(run.find_row(SourceSection::OneWrite, "fdatasync").is_none());
+        assert!((rate_of_row(&run, SourceSection::OneWrite, "fsync") - 250.5).abs() < 1e-9);
     }
 
-    /// Outputs of fio itself with their meaning: flushes in flight, whether they count as one
-    /// client's, and the rate.
     #[test]
     fn rate_and_latency_are_told_apart() {
-        /// A file; per row flushes per second and number in flight; and whether one client's rate
-        /// follows.
+        /// Expected import of an output of fio: its name; the flushes per second and the number in
+        /// flight of each row; whether the sentence has the rate of one client.
         type Expected = (&'static str, &'static [(f64, Option<u64>)], bool);
         let expected: [Expected; 15] = [
             ("libaio-depth-16", &[(3449.0, Some(16))], false),
@@ -371,19 +376,19 @@ mod tests {
                 "{name}: {}",
                 run.sentence
             );
-            let shown = table(&run).join("\n");
+            let shown = run_lines(&run).join("\n");
             assert!(
                 !shown.contains(" each"),
                 "one over the rate is no time: {shown}"
             );
             assert!(
-                remarks(&run, "exceed what any disk can do").is_empty(),
+                remarks_containing(&run, "exceed what any disk can do").is_empty(),
                 "{name}: {:?}",
                 run.remarks
             );
         }
         assert_eq!(
-            remarks(
+            remarks_containing(
                 &single_run("fio/four-jobs-apart.json"),
                 "4 jobs ran at the same time as others"
             )
@@ -391,7 +396,7 @@ mod tests {
             1
         );
         assert_eq!(
-            remarks(&single_run("fio/too-few-writes.json"), "flushed nothing").len(),
+            remarks_containing(&single_run("fio/too-few-writes.json"), "flushed nothing").len(),
             1
         );
     }
@@ -410,12 +415,12 @@ mod tests {
         );
         let run = single_run("fio-dsync-and-dry.json");
         assert_eq!(
-            remarks(&run, "dry flushed nothing").len(),
+            remarks_containing(&run, "dry flushed nothing").len(),
             1,
             "{:?}",
             run.remarks
         );
-        // The example was shortened and lost its groups, so the jobs may have run together.
+        // The file was shortened and lost its groups, so the jobs may have run together.
         assert!(
             run.sentence.starts_with("No job flushed alone"),
             "{}",
@@ -441,8 +446,7 @@ mod tests {
     }
 
     proptest! {
-        /// Arbitrary contents of a file damage at most their own rows, and the output is
-        /// display-safe.
+        /// Random bytes in a file never make the output unsafe to display.
         #[test]
         fn any_text_does_no_harm(noise in proptest::collection::vec(any::<u8>(), 0..400), at in 0..2_000usize) {
             for name in ["pg-15.txt", "fio-fdatasync.json"] {
@@ -451,13 +455,12 @@ mod tests {
                 let at = at.min(text.len());
                 text.splice(at..at, noise.iter().copied());
                 for run in import(&text).unwrap_or_default() {
-                    let shown = table(&run).join("\n");
+                    let shown = run_lines(&run).join("\n");
                     prop_assert!(!shown.chars().any(|c| text::is_display_unsafe(c) && c != '\n'), "{shown:?}");
                 }
             }
         }
 
-        /// One bad line costs one line.
         #[test]
         fn a_bad_line_costs_itself(line in 0..40usize, noise in "[ -~]{0,30}") {
             let path = format!("{}/../../tests/imports/pg-15.txt", env!("CARGO_MANIFEST_DIR"));

@@ -4,7 +4,7 @@
 use serde::de::Error as _;
 use serde::{Deserialize, Deserializer, Serialize, Serializer};
 
-use super::log::LogKind;
+use super::measured_log::LogKind;
 use super::{Conclusion, Estimate, MeasuredLog, Method, WorkloadResult};
 use crate::facts::catalog::postgres::WalSyncMethod;
 use crate::facts::{Choice, choice};
@@ -16,17 +16,19 @@ pub struct MethodResult {
     pub method: Method,
     /// Log pages per commit, in one write; 8 kB unless `log` has another size.
     pub pages: u32,
-    /// Whether a server does it like this; false for rows that only compare, such as those of
-    /// `pg_test_fsync`.
+    /// True if a server writes its log like this; false for rows that serve comparison only, such
+    /// as those of `pg_test_fsync`.
     pub as_server: bool,
     /// Paced commits, one every 10 ms, as a server makes them: the basis of headlines, answers and
-    /// advice. Absent for rows that only compare, and if time ran out.
+    /// advice. Absent for rows that serve comparison only, and if the time ran out.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub paced: Option<Latencies>,
-    /// Commits in an unbroken loop, which understates fsync and open_sync; absent if none was made.
+    /// Commits in an unbroken loop, which understates the latency of fsync and open_sync; absent if
+    /// none was made.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub back_to_back: Option<Latencies>,
-    /// Flushes counted by the disks per commit; absent if they do not count or the write used FUA.
+    /// Flushes per commit that the disks counted; absent if the disks do not count flushes or the
+    /// write used FUA.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub flushes_per_commit: Option<f64>,
     /// Reason for a missing result, such as refused O_DIRECT.
@@ -48,13 +50,13 @@ pub struct Latencies {
     #[serde(skip_serializing_if = "Option::is_none")]
     pub p99_us: Option<f64>,
     pub max_us: f64,
-    /// Latencies in ascending order at equal steps of the share of commits: of n, the k-th is the
-    /// quantile k/n. At most 64.
+    /// Quantiles of the latency in ascending order, at most 64: of n entries, the k-th is the
+    /// quantile k/n.
     pub quantiles_us: Vec<f64>,
-    /// Medians of consecutive commits, in order: of each round back to back, or of up to 100 runs
-    /// of paced commits.
+    /// Medians of consecutive commits, in order: one for each round of back-to-back commits, or for
+    /// each of up to 100 runs of paced commits.
     pub rounds_us: Vec<f64>,
-    /// Every commit of every round; only on request.
+    /// Latency of every commit, by round; only on request.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub samples_us: Vec<Vec<f64>>,
 }
@@ -64,9 +66,9 @@ pub struct Latencies {
 #[cfg_attr(any(test, feature = "testing"), derive(schemars::JsonSchema))]
 pub struct Comparison {
     pub method: Method,
-    /// The reference.
+    /// The method that serves as the reference.
     pub against: Method,
-    /// Gain in percent of the reference's time, with its interval; negative if slower.
+    /// Gain in percent of the reference's latency, with its 99 % interval; negative if slower.
     pub gain_percent: Estimate,
     pub settled: Conclusion,
 }
@@ -82,7 +84,7 @@ pub struct Caveat {
     pub text: String,
     /// True if no change of method may be advised from these figures.
     pub refuses_advice: bool,
-    /// Affected rounds, from 1, ascending; left out if it concerns all.
+    /// Affected rounds, counted from 1, ascending; left out if the caveat concerns all rounds.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub rounds: Vec<u32>,
 }
@@ -95,7 +97,7 @@ pub struct Measurement {
     pub directory: String,
     /// Start, RFC 3339.
     pub when: String,
-    /// Duration.
+    /// Duration of the probe.
     pub seconds: f64,
     /// Complete rounds.
     pub rounds: u32,
@@ -110,7 +112,7 @@ pub struct Measurement {
     pub comparisons: Vec<Comparison>,
     /// Best method by this measurement alone: the default unless another is faster beyond noise.
     pub best: Method,
-    /// Whether it was cancelled; rounds completed by then are kept.
+    /// True if the probe was cancelled; complete rounds are kept.
     pub cancelled: bool,
     pub caveats: Vec<Caveat>,
     /// Results of the requested workloads.
@@ -119,7 +121,7 @@ pub struct Measurement {
 }
 
 impl Caveat {
-    /// The sentence with its consequence for the advice.
+    /// The text, with `no method advised from these figures` appended if the caveat forbids advice.
     pub fn full_text(&self) -> String {
         if self.refuses_advice {
             let says = self.text.trim_end_matches('.');
@@ -128,7 +130,6 @@ impl Caveat {
         self.text.clone()
     }
 
-    /// True if the figures must not be compared with another measurement.
     pub fn prevents_comparison(&self) -> bool {
         self.refuses_advice || self.id.affects_all_methods()
     }
@@ -155,27 +156,25 @@ choice! {
 }
 
 impl CaveatId {
-    /// True if all methods of a probe are slowed alike, as by foreign load; other probes are not.
+    /// True if all methods of a probe are slowed alike, as by foreign load, so other probes are not
+    /// comparable.
     pub fn affects_all_methods(self) -> bool {
         matches!(self, Self::CompetingIo | Self::Steal)
     }
 
-    /// True if commits were faster than is possible.
     pub fn is_excessive_speed(self) -> bool {
         matches!(self, Self::ImplausibleSpeed | Self::FreeFlush)
     }
 
-    /// True if the disks' counters were unreadable.
     pub fn is_unread_counters(self) -> bool {
         matches!(self, Self::UnseenIo)
     }
 
-    /// True if other I/O used the disks.
     pub fn is_foreign_io(self) -> bool {
         matches!(self, Self::CompetingIo)
     }
 
-    /// True if only the end of a probe can decide it.
+    /// True for a caveat that, before the end of a probe, only means that more commits will follow.
     pub fn is_final_only(self) -> bool {
         matches!(self, Self::FewSamples)
     }
@@ -195,17 +194,16 @@ impl<'de> Deserialize<'de> for CaveatId {
 
 impl MethodResult {
     /// Median of paced commits.
-    pub fn median_us(&self) -> Option<f64> {
+    pub fn paced_median_us(&self) -> Option<f64> {
         self.paced.as_ref().map(|paced| paced.median_us.value)
     }
 
     /// 99th percentile of paced commits.
-    pub fn p99_us(&self) -> Option<f64> {
+    pub fn paced_p99_us(&self) -> Option<f64> {
         self.paced.as_ref().and_then(|paced| paced.p99_us)
     }
 
-    /// The row and its paced commits.
-    pub fn with_paced(&self) -> Option<(&Self, &Latencies)> {
+    pub fn row_with_paced(&self) -> Option<(&Self, &Latencies)> {
         Some((self, self.paced.as_ref()?))
     }
 
@@ -216,26 +214,27 @@ impl MethodResult {
             .map(|loops| loops.median_us.value)
     }
 
-    /// True if at least one commit was measured.
     pub fn is_measured(&self) -> bool {
         self.paced.is_some() || self.back_to_back.is_some()
     }
 }
 
 impl Measurement {
-    /// Basis of the paced figures, for display.
-    pub fn basis(&self) -> String {
-        format!("one commit every 10 ms, {}, 1 client", self.log.page_size())
+    pub fn paced_basis_text(&self) -> String {
+        format!(
+            "one commit every 10 ms, {}, 1 client",
+            self.log.page_size_text()
+        )
     }
 
-    /// The server's methods with one page, if measured.
-    pub fn server_rows(&self) -> impl Iterator<Item = &MethodResult> {
+    /// One-page rows of the server's methods, without rows that failed.
+    pub fn one_page_server_rows(&self) -> impl Iterator<Item = &MethodResult> {
         self.methods
             .iter()
             .filter(|row| row.as_server && row.pages == 1 && row.error.is_none())
     }
 
-    /// The same including failed rows.
+    /// One-page rows of the server's methods that were measured or have an error.
     pub fn server_rows_with_errors(&self) -> impl Iterator<Item = &MethodResult> {
         let is_told = |row: &&MethodResult| row.is_measured() || row.error.is_some();
         self.methods
@@ -244,8 +243,8 @@ impl Measurement {
             .filter(is_told)
     }
 
-    /// The reference of comparisons: the first of the server's methods that was measured.
-    pub fn default_method(&self) -> Method {
+    /// The reference of comparisons: the server's first method without an error.
+    pub fn reference_method(&self) -> Method {
         let of_server = || self.methods.iter().filter(|row| row.as_server);
         let measured = of_server().find(|row| row.error.is_none());
         measured
@@ -253,18 +252,20 @@ impl Measurement {
             .map_or(Method::Fdatasync, |row| row.method)
     }
 
-    /// True if the server uses this method now; `wal` is its setting, for a WAL.
+    /// True if the server uses the row's method now. `wal` is the server's `wal_sync_method`, which
+    /// counts only if the log is a WAL.
     pub fn is_in_force(&self, row: &MethodResult, wal: Option<WalSyncMethod>) -> bool {
         let is_it = match self.log.kind {
-            LogKind::Wal => wal.is_some() && row.method.server_method() == wal,
+            LogKind::Wal => wal.is_some() && row.method.wal_sync_method() == wal,
             LogKind::Redo => self.log.in_force == Some(row.method),
         };
         row.as_server && is_it
     }
 
-    /// The method in force, else the best, with one page; `wal` as above.
-    pub fn main_row(&self, wal: Option<WalSyncMethod>) -> Option<&MethodResult> {
-        let rows = || self.server_rows();
+    /// The one-page row of the method in force, else of the best method, else the first row. `wal`
+    /// is the server's `wal_sync_method`, which counts only if the log is a WAL.
+    pub fn in_force_or_best_row(&self, wal: Option<WalSyncMethod>) -> Option<&MethodResult> {
+        let rows = || self.one_page_server_rows();
         let best = || rows().find(|row| row.method == self.best);
         rows()
             .find(|row| self.is_in_force(row, wal))
@@ -272,7 +273,7 @@ impl Measurement {
             .or_else(|| rows().next())
     }
 
-    /// True if at least one round is complete.
+    /// True if a round of the comparison or of a workload is complete.
     pub fn has_rounds(&self) -> bool {
         self.rounds > 0 || self.workloads.iter().any(|found| found.rounds > 0)
     }

@@ -1,23 +1,18 @@
-//! The methods of making a WAL write durable that are measured, one row each. Their results are in
-//! [`super::measurement`].
-
 use serde::{Deserialize, Serialize};
 
 use crate::facts::catalog::postgres::WalSyncMethod;
 
-/// How the file is opened.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum OpenMode {
-    /// Writes are not durable by themselves.
+    /// A write becomes durable only by a later flush.
     Plain,
     DataSync,
     Sync,
 }
 
-/// Call after the write.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum SyncCall {
-    /// None: the write itself is durable, or nothing is.
+    /// No call follows. Either the open flags make the write durable, or the write is not durable.
     NoCall,
     Fdatasync,
     Fsync,
@@ -26,33 +21,30 @@ pub enum SyncCall {
 /// Measurements that include a method although the server does not use it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum WhenMeasured {
-    /// Every measurement.
     Always,
-    /// Those of the flush latency: the same overwrite with and without a flush.
+    /// Measurements of the flush cost, which time one overwrite with and without a flush.
     FlushCost,
-    /// Those of all rows.
     AllRows,
-    /// None: measured only if the server uses it (`probes::method`).
+    /// The method is measured only if the server uses it.
     ServerOnly,
 }
 
-/// Properties of a method; everything else follows from them.
 struct MethodProperties {
-    /// The server's name if it has one, else ours.
+    /// The server's name for the method, or walwise's own if the server has none.
     name: &'static str,
-    /// The matching wal_sync_method, with or without `O_DIRECT`; `None` if no server does it.
+    /// The matching value of `wal_sync_method`, with or without `O_DIRECT`; `None` if no server
+    /// writes like this.
     server: Option<WalSyncMethod>,
     open: OpenMode,
-    /// `O_DIRECT`.
     direct: bool,
     call: SyncCall,
     when_measured: WhenMeasured,
 }
 
-/// Makes the enum and the list of all methods from one row each.
+/// Generates the enum, the list of all methods and their properties from one row per method.
 macro_rules! methods {
     ($($(#[$doc:meta])* $method:ident { $($row:tt)* })*) => {
-        /// A method of making a WAL write durable, as the server does it, or the unflushed floor.
+        /// A method of making a write to the log durable, or an unflushed write as the lower bound.
         #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
         #[cfg_attr(any(test, feature = "testing"), derive(schemars::JsonSchema))]
         #[serde(rename_all = "snake_case")]
@@ -73,7 +65,7 @@ macro_rules! methods {
 }
 
 methods! {
-    /// pwrite, fdatasync.
+    /// pwrite, then fdatasync.
     Fdatasync {
         name: "fdatasync",
         server: Some(WalSyncMethod::Fdatasync),
@@ -91,7 +83,7 @@ methods! {
         call: SyncCall::NoCall,
         when_measured: WhenMeasured::ServerOnly,
     }
-    /// pwrite, fsync.
+    /// pwrite, then fsync.
     Fsync {
         name: "fsync",
         server: Some(WalSyncMethod::Fsync),
@@ -110,7 +102,7 @@ methods! {
         when_measured: WhenMeasured::ServerOnly,
     }
     /// pwrite to a file opened O_DSYNC and O_DIRECT: open_datasync of `pg_test_fsync`; no current
-    /// server does it by default.
+    /// server writes like this by default.
     OpenDatasyncDirect {
         name: "open_datasync (O_DIRECT)",
         server: Some(WalSyncMethod::OpenDatasync),
@@ -128,8 +120,8 @@ methods! {
         call: SyncCall::NoCall,
         when_measured: WhenMeasured::AllRows,
     }
-    /// pwrite to a file opened O_DIRECT, then fdatasync: the flush alone is the difference to
-    /// [`Method::FloorDirect`].
+    /// pwrite to a file opened O_DIRECT, then fdatasync: the difference from
+    /// [`Method::FloorDirect`] is the cost of the flush.
     FdatasyncDirect {
         name: "fdatasync (O_DIRECT)",
         server: Some(WalSyncMethod::Fdatasync),
@@ -138,7 +130,7 @@ methods! {
         call: SyncCall::Fdatasync,
         when_measured: WhenMeasured::FlushCost,
     }
-    /// pwrite to a file opened O_DIRECT, no flush at all. Not durable.
+    /// pwrite to a file opened O_DIRECT, without a flush; not durable.
     FloorDirect {
         name: "unflushed (O_DIRECT)",
         server: None,
@@ -147,7 +139,7 @@ methods! {
         call: SyncCall::NoCall,
         when_measured: WhenMeasured::FlushCost,
     }
-    /// pwrite alone, into the page cache. Not durable.
+    /// pwrite into the page cache, without a flush; not durable.
     Floor {
         name: "unflushed",
         server: None,
@@ -159,7 +151,7 @@ methods! {
 }
 
 impl Method {
-    /// Methods that such a measurement includes although the server does not use them.
+    /// Methods that this kind of measurement includes although the server does not use them.
     pub fn extra_methods(occasion: WhenMeasured) -> impl Iterator<Item = Self> {
         Self::ALL
             .into_iter()
@@ -170,8 +162,8 @@ impl Method {
         self.properties().name
     }
 
-    /// `None` if no server does it.
-    pub fn server_method(self) -> Option<WalSyncMethod> {
+    /// `None` if no server writes its log like this.
+    pub fn wal_sync_method(self) -> Option<WalSyncMethod> {
         self.properties().server
     }
 
@@ -183,7 +175,6 @@ impl Method {
         self.properties().call
     }
 
-    /// `O_DIRECT`.
     pub fn is_direct(self) -> bool {
         self.properties().direct
     }
@@ -198,14 +189,14 @@ impl Method {
             || matches!(self.sync_call(), SyncCall::Fdatasync | SyncCall::Fsync)
     }
 
-    /// True if disks that count flushes count those of this method: not if it sends none, nor if it
-    /// may use FUA, as only writes with O_DIRECT and a sync flag do.
+    /// True if a disk's flush counter includes the flushes of this method. Writes with O_DIRECT and
+    /// a sync flag may use FUA instead, which is not counted.
     pub fn has_counted_flushes(self) -> bool {
         self.is_durable() && !(self.is_direct() && self.has_durable_writes())
     }
 
-    /// True if it flushes nothing and goes through the page cache.
-    pub fn is_floor(self) -> bool {
+    /// True if the method writes to the page cache and never flushes.
+    pub fn only_writes_page_cache(self) -> bool {
         !self.is_durable() && !self.is_direct()
     }
 }
@@ -235,7 +226,7 @@ mod tests {
         for method in Method::ALL {
             assert_eq!(
                 method.is_durable(),
-                method.server_method().is_some(),
+                method.wal_sync_method().is_some(),
                 "{}",
                 method.name()
             );

@@ -28,7 +28,7 @@ pub fn quantile(sorted: &[f64], share: f64) -> f64 {
 }
 
 /// Median of sorted values, with an even number the mean of the middle two; 0 without values.
-pub fn median(sorted: &[f64]) -> f64 {
+pub fn median_of_sorted(sorted: &[f64]) -> f64 {
     let half = sorted.len() / 2;
     let at = |i: usize| sorted.get(i).copied().unwrap_or(0.0);
     if sorted.len() % 2 == 1 {
@@ -40,7 +40,7 @@ pub fn median(sorted: &[f64]) -> f64 {
 
 /// Median of values in any order.
 pub fn median_of(values: &[f64]) -> f64 {
-    median(&sorted(values))
+    median_of_sorted(&sorted(values))
 }
 
 /// Medians of at most `count` runs of consecutive values of about equal length, in order.
@@ -53,43 +53,46 @@ pub fn run_medians(values: &[f64], count: usize) -> Vec<f64> {
         .collect()
 }
 
-/// Median and 99th percentile, in the unit of the values; zeros without any.
+/// Median and 99th percentile, in the unit of the values; zeros without values.
 pub fn latency_quantiles(values: &[f64]) -> (f64, f64) {
     let sorted = sorted(values);
-    (median(&sorted), quantile(&sorted, 0.99))
+    (median_of_sorted(&sorted), quantile(&sorted, 0.99))
 }
 
-/// Median with an interval that errs with probability `alpha` at most; `None` with too few values
-/// (fewer than 6 for 5 %, than 8 for 1 %). It is the sign-test interval (Conover, *Practical
-/// Nonparametric Statistics*, "confidence interval for a quantile"): its ends are order statistics,
-/// their ranks binomial with one half.
-pub fn interval(values: &[f64], alpha: f64) -> Option<Estimate> {
+/// Median with an interval that errs with probability at most `alpha`. `None` with fewer than 6
+/// values for 5 %, or fewer than 8 for 1 %.
+///
+/// This is the interval of the sign test (Conover, *Practical Nonparametric Statistics*,
+/// "confidence interval for a quantile"). Its ends are order statistics whose ranks follow the
+/// binomial distribution with p = 1/2.
+pub fn median_interval(values: &[f64], alpha: f64) -> Option<Estimate> {
     let cut = ranks_outside(values.len(), alpha)?;
     let sorted = sorted(values);
     let low = *sorted.get(cut)?;
     let high = *sorted.get(sorted.len().checked_sub(cut + 1)?)?;
     Some(Estimate {
-        value: median(&sorted),
+        value: median_of_sorted(&sorted),
         low,
         high,
     })
 }
 
-/// [`interval`], or with too few values the whole span; zeros without values.
-pub fn interval_or_span(values: &[f64], alpha: f64) -> Estimate {
+/// The [`interval`] of the median, or with too few values the span from lowest to highest. Without
+/// values, all figures are zero.
+pub fn median_interval_or_span(values: &[f64], alpha: f64) -> Estimate {
     let span = || {
         let sorted = sorted(values);
         let end = |v: Option<&f64>| v.copied().unwrap_or(0.0);
         Estimate {
-            value: median(&sorted),
+            value: median_of_sorted(&sorted),
             low: end(sorted.first()),
             high: end(sorted.last()),
         }
     };
-    interval(values, alpha).unwrap_or_else(span)
+    median_interval(values, alpha).unwrap_or_else(span)
 }
 
-/// Values counted in four buckets per doubling, as `(upper bound, count)`, without empty buckets at
+/// Counts values in four buckets per doubling, as `(upper bound, count)`, without empty buckets at
 /// either end.
 pub fn histogram(values: &[f64]) -> Vec<(f64, u64)> {
     const PER_DOUBLING: f64 = 4.0;
@@ -113,11 +116,11 @@ pub fn histogram(values: &[f64]) -> Vec<(f64, u64)> {
     .collect()
 }
 
-/// Values outside the interval at each end: the largest k with P(Binomial(n, 1/2) < k + 1) ≤ alpha
-/// / 2; `None` if even the whole span errs more often.
+/// Number of values outside the interval at each end; `None` if even the whole span errs more often
+/// than `alpha`. The number is the largest k with P(Binomial(n, 1/2) < k + 1) ≤ alpha / 2.
 fn ranks_outside(n: usize, alpha: f64) -> Option<usize> {
     let limit = (alpha / 2.0).ln();
-    // Logarithms: 2^-n underflows from about a thousand rounds on.
+    // The sum uses logarithms because 2^-n underflows from about a thousand rounds on.
     let mut term = -(n as f64) * std::f64::consts::LN_2;
     let mut tail = term;
     let mut found = None;
@@ -162,8 +165,8 @@ mod tests {
         let row: Vec<f64> = (1..=100).map(f64::from).collect();
         assert!((quantile(&row, 0.95) - 95.0).abs() < 1e-9);
         assert!((quantile(&row, 1.0) - 100.0).abs() < 1e-9);
-        assert!((median(&row) - 50.5).abs() < 1e-9);
-        assert!(quantile(&[], 0.5).abs() < 1e-9 && median(&[]).abs() < 1e-9);
+        assert!((median_of_sorted(&row) - 50.5).abs() < 1e-9);
+        assert!(quantile(&[], 0.5).abs() < 1e-9 && median_of_sorted(&[]).abs() < 1e-9);
     }
 
     #[test]
@@ -186,11 +189,11 @@ mod tests {
 
         #[test]
         fn an_interval_holds_its_median_and_ignores_order(mut values in prop::collection::vec(1.0..1e6f64, 8..80)) {
-            let first = interval(&values, ALPHA).unwrap();
+            let first = median_interval(&values, ALPHA).unwrap();
             prop_assert!(first.low <= first.value && first.value <= first.high);
             values.reverse();
-            prop_assert_eq!(interval(&values, ALPHA).unwrap(), first);
-            let wider = interval(&values, 0.01).unwrap();
+            prop_assert_eq!(median_interval(&values, ALPHA).unwrap(), first);
+            let wider = median_interval(&values, 0.01).unwrap();
             prop_assert!(wider.low <= first.low && wider.high >= first.high);
         }
     }

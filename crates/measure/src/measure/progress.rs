@@ -1,10 +1,10 @@
-//! Progress of a running probe, as plain values: screens draw them without knowing the probe.
+//! The progress of a probe is plain values, so that screens need no access to the probe.
 
 use super::{Comparison, Conclusion, Measurement, Workload};
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Phase {
-    /// Idle check of the disks, then the scratch file.
+    /// The probe measures the traffic of idle disks, then writes the scratch file.
     Preparing,
     /// First commits with each method, discarded.
     WarmUp,
@@ -43,16 +43,16 @@ pub struct Progress {
     pub share: f64,
     /// Seconds to the time limit; the probe may end sooner.
     pub remaining_seconds: f64,
-    /// Results so far, a few times a second; otherwise `None`.
+    /// Results so far; set a few times a second, otherwise `None`.
     pub interim: Option<Measurement>,
     /// Latencies of paced one-page commits with the default method, as `(up to µs, commits)` in
-    /// four buckets per doubling. Set together with the results so far.
+    /// four buckets per doubling. Set together with `interim`.
     pub histogram: Vec<(f64, u64)>,
 }
 
 impl Progress {
-    /// The progress as a clause: `round 12, at most 7.9 s left`.
-    pub fn remaining_time(&self) -> String {
+    /// Display text such as `round 12, at most 7.9 s left`.
+    pub fn remaining_time_text(&self) -> String {
         if self.phase == Phase::CleaningUp {
             return "almost done".to_owned();
         }
@@ -67,8 +67,9 @@ impl Progress {
         )
     }
 
-    /// The comparison so far as a clause; `None` without one.
-    pub fn interim_comparison(&self) -> Option<String> {
+    /// Display text such as `so far, against fdatasync: faster: open_datasync`; `None` without a
+    /// comparison.
+    pub fn interim_comparison_text(&self) -> Option<String> {
         let found = self.interim.as_ref()?;
         let of = |comparison: &Comparison| match comparison.settled {
             Conclusion::Settled if comparison.gain_percent.value > 0.0 => "faster",
@@ -87,13 +88,13 @@ impl Progress {
                 (!names.is_empty()).then(|| format!("{word}: {}", names.join(", ")))
             });
         let named: Vec<String> = named.collect();
-        let default = found.default_method().name();
+        let default = found.reference_method().name();
         (!named.is_empty()).then(|| format!("so far, against {default}: {}", named.join(" · ")))
     }
 }
 
 impl Measurement {
-    /// The results so far for display, without caveats that only the end decides.
+    /// Drops the caveats that only the end of a probe can decide, for display before the end.
     #[must_use]
     pub fn without_final_caveats(mut self) -> Self {
         self.caveats.retain(|caveat| !caveat.id.is_final_only());
@@ -104,24 +105,27 @@ impl Measurement {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::measure::{Caveat, CaveatId, Cell, Method, SampleContext, Samples, summarise};
+    use crate::measure::{
+        Caveat, CaveatId, Method, MethodCell, ProbeSamples, SampleContext, summarise,
+    };
 
-    /// fdatasync at 100 µs and open_datasync at `us`, after this many paced commits.
-    fn after(commits: u32, us: f64) -> Progress {
+    /// Progress of a probe with `commits` paced commits per method: fdatasync takes 100 µs, and
+    /// open_datasync takes `us` µs.
+    fn progress_after(commits: u32, us: f64) -> Progress {
         let cell = |method, us: f64| {
             let times = (0..commits)
                 .map(|i| vec![us * (1.0 + 0.2 * f64::from(i % 3))])
                 .collect();
-            Cell {
+            MethodCell {
                 rounds: times,
-                ..Cell::new(method, 1, true)
+                ..MethodCell::new(method, 1, true)
             }
         };
         let cells = vec![
             cell(Method::Fdatasync, 100.0),
             cell(Method::OpenDatasync, us),
         ];
-        let samples = Samples {
+        let samples = ProbeSamples {
             paced: cells.clone(),
             cells,
         };
@@ -138,7 +142,7 @@ mod tests {
 
     #[test]
     fn what_is_still_to_come_is_no_caveat_yet() {
-        let mut samples = after(3, 100.0).interim.unwrap();
+        let mut samples = progress_after(3, 100.0).interim.unwrap();
         assert!(
             samples
                 .caveats
@@ -164,16 +168,18 @@ mod tests {
         ] {
             let says = format!("so far, against fdatasync: {word}: open_datasync");
             assert_eq!(
-                after(commits, us).interim_comparison().as_deref(),
+                progress_after(commits, us)
+                    .interim_comparison_text()
+                    .as_deref(),
                 Some(&*says)
             );
         }
         assert_eq!(
             Progress {
                 interim: None,
-                ..after(12, 200.0)
+                ..progress_after(12, 200.0)
             }
-            .interim_comparison(),
+            .interim_comparison_text(),
             None
         );
     }

@@ -1,16 +1,16 @@
-//! A measurement in sentences: whether a method beats the one in force, and how certain that is. A
-//! table next to them has the figures.
+//! Describes a measurement in sentences: whether a method beats the one in force, and how certain
+//! the result is. The figures are in a table beside the sentences.
 
-use super::compare::{compare, outcome};
+use super::compare::{compare_paced_commits, overall_conclusion};
 use super::{CaveatId, Conclusion, Measurement, Method, Workload, WorkloadResult};
 use crate::facts::catalog::postgres::WalSyncMethod;
 use crate::text;
 
-/// Clients of the sentence about a busy server.
+/// Number of clients in the sentence about group commit.
 const SESSIONS: u32 = 16;
 
-/// `in_force` is the server's WAL method, if there is one.
-pub fn sentence(found: &Measurement, in_force: Option<WalSyncMethod>) -> String {
+/// `in_force` is the `wal_sync_method` of the PostgreSQL server, if there is such a server.
+pub fn measurement_sentence(found: &Measurement, in_force: Option<WalSyncMethod>) -> String {
     if found.methods.is_empty() {
         let workloads: Vec<&str> = found
             .workloads
@@ -20,7 +20,10 @@ pub fn sentence(found: &Measurement, in_force: Option<WalSyncMethod>) -> String 
         return workloads.join(" ");
     }
     let mut sentences = Vec::new();
-    match found.main_row(in_force).filter(|row| row.is_measured()) {
+    match found
+        .in_force_or_best_row(in_force)
+        .filter(|row| row.is_measured())
+    {
         None => {
             sentences.push("Nothing measured: the probe ended before its first commit.".to_owned());
         }
@@ -35,24 +38,29 @@ pub fn sentence(found: &Measurement, in_force: Option<WalSyncMethod>) -> String 
             );
         }
     }
-    sentences.extend(found.workloads.iter().find_map(workload_sentence));
+    sentences.extend(
+        found
+            .workloads
+            .iter()
+            .find_map(group_or_transaction_sentence),
+    );
     sentences.join(" ")
 }
 
-/// The method in force against the best.
 fn comparison_sentence(found: &Measurement, in_force: Method) -> String {
     if let Some(caveat) = found.caveats.iter().find(|c| c.refuses_advice) {
         return format!("No method advised: {}", lower_first(&caveat.text));
     }
     let (name, best) = (
-        found.log.method_name(in_force),
-        found.log.method_name(found.best),
+        found.log.method_with_setting(in_force),
+        found.log.method_with_setting(found.best),
     );
-    let comparison =
-        compare(&found.methods, found.best, in_force).filter(|_| found.best != in_force);
-    let conclusion = comparison
-        .as_ref()
-        .map_or_else(|| outcome(found, found.default_method()), |c| c.settled);
+    let comparison = compare_paced_commits(&found.methods, found.best, in_force)
+        .filter(|_| found.best != in_force);
+    let conclusion = comparison.as_ref().map_or_else(
+        || overall_conclusion(found, found.reference_method()),
+        |c| c.settled,
+    );
     match (conclusion, comparison) {
         (Conclusion::Settled, Some(c)) if c.gain_percent.low > 0.0 => {
             let (gain, low) = (c.gain_percent.value, c.gain_percent.low);
@@ -73,7 +81,7 @@ fn comparison_sentence(found: &Measurement, in_force: Method) -> String {
     }
 }
 
-/// `None` if the counters were unreadable: that is a caveat.
+/// `None` if the disks' counters were unreadable, which a caveat reports.
 fn disk_load_note(found: &Measurement) -> Option<&'static str> {
     let has = |of: fn(CaveatId) -> bool| found.caveats.iter().any(|caveat| of(caveat.id));
     if has(CaveatId::is_foreign_io) {
@@ -81,12 +89,12 @@ fn disk_load_note(found: &Measurement) -> Option<&'static str> {
     } else if has(CaveatId::is_unread_counters) {
         None
     } else {
-        Some("Idle disks; expect more under load.")
+        Some("Measured on idle disks; expect a higher latency under load.")
     }
 }
 
-/// Several clients that share flushes, or InnoDB's transactions.
-fn workload_sentence(found: &WorkloadResult) -> Option<String> {
+/// Only group commit and InnoDB's transactions have a sentence here.
+fn group_or_transaction_sentence(found: &WorkloadResult) -> Option<String> {
     if found.workload == Workload::Transaction {
         return Some(found.sentence.clone());
     }
@@ -117,20 +125,22 @@ fn lower_first(text: &str) -> String {
 
 #[cfg(test)]
 mod tests {
-    use super::super::{Cell, DiskTraffic, Pass, SampleContext, Samples, Series, summarise};
+    use super::super::{
+        DiskTraffic, MethodCell, ProbeSamples, RoundSamples, RowSamples, SampleContext, summarise,
+    };
     use super::*;
 
-    fn measured(seen: &SampleContext) -> Measurement {
-        let cell = |method, us| Cell {
+    fn sample_measurement(seen: &SampleContext) -> Measurement {
+        let cell = |method, us| MethodCell {
             rounds: vec![vec![us; 3]; 20],
-            ..Cell::new(method, 1, true)
+            ..MethodCell::new(method, 1, true)
         };
         let cells = [
             cell(Method::Fdatasync, 200.0),
             cell(Method::OpenDatasync, 260.0),
         ];
         summarise(
-            &Samples {
+            &ProbeSamples {
                 paced: cells.to_vec(),
                 cells: cells.into(),
             },
@@ -151,20 +161,23 @@ mod tests {
             traffic: vec![quiet; 20],
             ..SampleContext::default()
         };
-        let idle = "Idle disks; expect more under load.";
-        let found = measured(&seen);
+        let idle = "Measured on idle disks; expect a higher latency under load.";
+        let found = sample_measurement(&seen);
         let fastest = format!("fdatasync is the fastest method here. {idle}");
-        assert_eq!(sentence(&found, None), fastest);
-        assert_eq!(sentence(&found, Some(WalSyncMethod::Fdatasync)), fastest);
+        assert_eq!(measurement_sentence(&found, None), fastest);
         assert_eq!(
-            sentence(&found, Some(WalSyncMethod::OpenDatasync)),
+            measurement_sentence(&found, Some(WalSyncMethod::Fdatasync)),
+            fastest
+        );
+        assert_eq!(
+            measurement_sentence(&found, Some(WalSyncMethod::OpenDatasync)),
             format!(
                 "fdatasync is faster here than open_datasync: latency 23 % lower, at least 23 %. {idle}"
             )
         );
-        let unseen = measured(&SampleContext::default());
+        let unseen = sample_measurement(&SampleContext::default());
         assert_eq!(
-            sentence(&unseen, None),
+            measurement_sentence(&unseen, None),
             "fdatasync is the fastest method here."
         );
         assert!(
@@ -173,8 +186,8 @@ mod tests {
                 .iter()
                 .any(|caveat| caveat.id.is_unread_counters())
         );
-        let asleep = sentence(
-            &measured(&SampleContext {
+        let asleep = measurement_sentence(
+            &sample_measurement(&SampleContext {
                 suspended_seconds: 9.0,
                 ..seen
             }),
@@ -188,16 +201,16 @@ mod tests {
 
     #[test]
     fn group_commit_is_in_the_sentence_where_it_was_measured() {
-        let mut found = measured(&SampleContext::default());
-        let pass = Pass {
+        let mut found = sample_measurement(&SampleContext::default());
+        let pass = RoundSamples {
             times_us: vec![500.0; 320],
             seconds: 0.01,
-            ..Pass::default()
+            ..RoundSamples::default()
         };
-        let series = Series {
+        let series = RowSamples {
             threads: 16,
             rounds: vec![pass; 8],
-            ..Series::new("16 sessions", 512)
+            ..RowSamples::new("16 sessions", 512)
         };
         let group = WorkloadResult::new(Workload::Group, &[series], false);
         found.workloads = vec![group];
@@ -205,6 +218,6 @@ mod tests {
             "16 clients complete {} commits/s (mean) together.",
             text::group_digits(32_000)
         );
-        assert!(sentence(&found, None).ends_with(&says));
+        assert!(measurement_sentence(&found, None).ends_with(&says));
     }
 }

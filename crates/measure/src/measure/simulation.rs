@@ -1,31 +1,32 @@
-//! Simulated disks: conclusions of a probe where the truth is known. Seeded, so that no test fails
-//! by chance.
+//! Checks the conclusions of a probe on simulated disks, where the truth is known. The noise has a
+//! fixed seed, so no test fails by chance.
 
 use proptest::prelude::*;
 
 use super::caveats::SampleContext;
-use super::compare::compare;
-use super::{CaveatId, Cell, Conclusion, Method, Samples, SpeedLimit, summarise};
+use super::compare::compare_paced_commits;
+use super::{CaveatId, Conclusion, Method, MethodCell, ProbeSamples, SpeedLimit, summarise};
 
-/// SplitMix64 (Steele, Lea, Flood 2014); near-normal numbers as the sum of four uniform ones.
+/// SplitMix64 (Steele, Lea, Flood 2014); `next_normal` sums four uniform numbers.
 struct NoiseSource(u64);
 
 impl NoiseSource {
-    fn next(&mut self) -> f64 {
+    fn next_uniform(&mut self) -> f64 {
         self.0 = self.0.wrapping_add(0x9e37_79b9_7f4a_7c15);
         let z = (self.0 ^ (self.0 >> 30)).wrapping_mul(0xbf58_476d_1ce4_e5b9);
         let z = (z ^ (z >> 27)).wrapping_mul(0x94d0_49bb_1331_11eb);
         ((z ^ (z >> 31)) >> 11) as f64 / (1u64 << 53) as f64
     }
 
-    fn normal(&mut self) -> f64 {
-        ((0..4).map(|_| self.next()).sum::<f64>() - 2.0) * 3f64.sqrt()
+    fn next_normal(&mut self) -> f64 {
+        ((0..4).map(|_| self.next_uniform()).sum::<f64>() - 2.0) * 3f64.sqrt()
     }
 }
 
-/// A disk whose speed drifts for all methods alike (AR(1) in the logarithm, a step per turn) and
-/// whose commits scatter, with an occasional burst of eight times the latency. A drift of 1/16 per
-/// step has a standard deviation of a fifth; with the scatter 30 % in all.
+/// A disk whose speed drifts for all methods alike: AR(1) in the logarithm, one step per turn.
+/// Commits scatter, with occasional bursts of eight times the latency.
+///
+/// A drift of 1/16 per step has a standard deviation of 20 %; drift and scatter together have 30 %.
 struct SimulatedDisk {
     base_us: f64,
     drift: f64,
@@ -38,7 +39,7 @@ struct SimulatedDisk {
     rounds: usize,
 }
 
-/// An SSD, 200 µs per commit; rounds and turns of ten seconds.
+/// An SSD with 200 µs per commit, in as many rounds and turns as a probe of ten seconds makes.
 const SSD: SimulatedDisk = SimulatedDisk {
     base_us: 200.0,
     drift: 0.0625,
@@ -48,7 +49,7 @@ const SSD: SimulatedDisk = SimulatedDisk {
     turns: 11,
     rounds: 16,
 };
-/// A disk of 7200 rpm, 8.3 ms per commit.
+/// A disk of 7,200 rpm with one commit per revolution.
 const PLATTER: SimulatedDisk = SimulatedDisk {
     base_us: 8_300.0,
     bursts: 0.02,
@@ -58,23 +59,27 @@ const PLATTER: SimulatedDisk = SimulatedDisk {
 };
 
 impl SimulatedDisk {
-    /// A probe of these methods, each with its latency relative to the default.
-    fn probe(&self, seed: u64, methods: &[(Method, f64)]) -> Samples {
+    /// Each method comes with its latency as a multiple of `base_us`.
+    fn simulate_probe(&self, seed: u64, methods: &[(Method, f64)]) -> ProbeSamples {
         let mut rng = NoiseSource(seed);
         let cells = methods
             .iter()
-            .flat_map(|(m, _)| [Cell::new(*m, 1, true), Cell::new(*m, 2, true)]);
-        let paced = methods.iter().map(|(m, _)| Cell::new(*m, 1, true));
-        let mut samples = Samples {
+            .flat_map(|(m, _)| [MethodCell::new(*m, 1, true), MethodCell::new(*m, 2, true)]);
+        let paced = methods.iter().map(|(m, _)| MethodCell::new(*m, 1, true));
+        let mut samples = ProbeSamples {
             cells: cells.collect(),
             paced: paced.collect(),
         };
         let mut drift = 0.0;
         let mut commits = |cost: f64, count| {
-            drift = 0.95 * drift + self.drift * rng.normal();
+            drift = 0.95 * drift + self.drift * rng.next_normal();
             let commit = |_| {
-                let burst = if rng.next() < self.bursts { 8.0 } else { 1.0 };
-                self.base_us * cost * burst * (drift + self.scatter * rng.normal()).exp()
+                let burst = if rng.next_uniform() < self.bursts {
+                    8.0
+                } else {
+                    1.0
+                };
+                self.base_us * cost * burst * (drift + self.scatter * rng.next_normal()).exp()
             };
             (0..count).map(commit).collect::<Vec<f64>>()
         };
@@ -96,14 +101,12 @@ impl SimulatedDisk {
     }
 }
 
-/// Conclusions of a thousand probes about one challenger.
+/// Number of probes, of a thousand, with each conclusion about open_datasync.
 #[derive(Debug, Default)]
 struct ProbeTally {
-    /// It is better.
     better: usize,
-    /// It is better or worse.
+    /// Better or worse.
     different: usize,
-    /// No meaningful difference.
     same: usize,
 }
 
@@ -111,9 +114,10 @@ fn tally_conclusions(disk: &SimulatedDisk, cost: f64) -> ProbeTally {
     let methods = [(Method::Fdatasync, 1.0), (Method::OpenDatasync, cost)];
     let mut said = ProbeTally::default();
     for seed in 0..1_000 {
-        let samples = disk.probe(seed, &methods);
+        let samples = disk.simulate_probe(seed, &methods);
         let found = summarise(&samples, &sample_context());
-        let found = compare(&found.methods, Method::OpenDatasync, Method::Fdatasync).unwrap();
+        let found =
+            compare_paced_commits(&found.methods, Method::OpenDatasync, Method::Fdatasync).unwrap();
         said.better +=
             usize::from(found.settled == Conclusion::Settled && found.gain_percent.low > 0.0);
         said.different += usize::from(found.settled == Conclusion::Settled);
@@ -149,7 +153,7 @@ fn twenty_percent_are_found_in_ten_seconds() {
     assert!(said.better >= 900, "{said:?} of 1000");
 }
 
-/// Few commits may not suffice; the result is then undecided, never equal.
+/// Too few commits make a result undecided, never equal.
 #[test]
 fn a_platter_is_settled_rightly_or_not_at_all() {
     let said = tally_conclusions(&PLATTER, 0.85);
@@ -162,17 +166,17 @@ fn a_platter_is_settled_rightly_or_not_at_all() {
 
 fn sample_context() -> SampleContext {
     SampleContext {
-        speed_limit: Some(SpeedLimit::block_device()),
+        speed_limit: Some(SpeedLimit::for_block_device()),
         clock_us: 0.05,
         ..SampleContext::default()
     }
 }
 
-fn with_floor(mut samples: Samples) -> Samples {
-    let rounds = samples.rounds();
-    samples.cells.push(Cell {
+fn with_floor(mut samples: ProbeSamples) -> ProbeSamples {
+    let rounds = samples.complete_round_count();
+    samples.cells.push(MethodCell {
         rounds: vec![vec![2.0]; rounds],
-        ..Cell::new(Method::Floor, 1, false)
+        ..MethodCell::new(Method::Floor, 1, false)
     });
     samples
 }
@@ -185,7 +189,7 @@ fn the_best_method_is_the_default_unless_another_wins_honestly() {
             (Method::OpenDatasync, cost),
             (Method::Fsync, 1.9),
         ];
-        summarise(&with_floor(SSD.probe(7, &methods)), seen)
+        summarise(&with_floor(SSD.simulate_probe(7, &methods)), seen)
     };
     assert_eq!(best(1.0, &sample_context()).best, Method::Fdatasync);
     assert_eq!(best(0.97, &sample_context()).best, Method::Fdatasync);
@@ -202,9 +206,9 @@ fn the_best_method_is_the_default_unless_another_wins_honestly() {
 
 #[test]
 fn paced_commits_decide_and_two_pages_may_object() {
-    let cell = |method, pages, us| Cell {
+    let cell = |method, pages, us| MethodCell {
         rounds: vec![vec![us]; 10],
-        ..Cell::new(method, pages, true)
+        ..MethodCell::new(method, pages, true)
     };
     let best = |back_to_back, paced, two_pages| {
         let cells = vec![
@@ -217,7 +221,7 @@ fn paced_commits_decide_and_two_pages_may_object() {
             cell(Method::Fdatasync, 1, 220.0),
             cell(Method::OpenSync, 1, paced),
         ];
-        summarise(&Samples { cells, paced }, &sample_context()).best
+        summarise(&ProbeSamples { cells, paced }, &sample_context()).best
     };
     assert_eq!(
         best(140.0, 400.0, 150.0),
@@ -232,11 +236,11 @@ fn paced_commits_decide_and_two_pages_may_object() {
     );
 }
 
-/// fsync does at least the work of fdatasync, so it can only seem faster.
+/// fsync does at least the work of fdatasync, so a faster fsync is an artefact.
 #[test]
 fn fsync_never_wins() {
     let found = summarise(
-        &SSD.probe(1, &[(Method::Fdatasync, 1.0), (Method::Fsync, 0.7)]),
+        &SSD.simulate_probe(1, &[(Method::Fdatasync, 1.0), (Method::Fsync, 0.7)]),
         &sample_context(),
     );
     assert_eq!(found.best, Method::Fdatasync);
@@ -259,7 +263,7 @@ fn few_paced_commits_refuse_advice() {
             ..SSD
         };
         let found = summarise(
-            &disk.probe(3, &[(Method::Fdatasync, 1.0), (Method::OpenDatasync, 0.5)]),
+            &disk.simulate_probe(3, &[(Method::Fdatasync, 1.0), (Method::OpenDatasync, 0.5)]),
             &sample_context(),
         );
         assert_eq!(found.best, Method::Fdatasync);
@@ -287,7 +291,7 @@ fn a_free_flush_is_noticed() {
         ..SSD
     };
     let found = summarise(
-        &with_floor(disk.probe(1, &[(Method::Fdatasync, 1.0)])),
+        &with_floor(disk.simulate_probe(1, &[(Method::Fdatasync, 1.0)])),
         &SampleContext::default(),
     );
     assert!(
@@ -300,7 +304,7 @@ fn a_free_flush_is_noticed() {
         ..SSD
     };
     let found = summarise(
-        &with_floor(disk.probe(1, &[(Method::Fdatasync, 1.0)])),
+        &with_floor(disk.simulate_probe(1, &[(Method::Fdatasync, 1.0)])),
         &SampleContext::default(),
     );
     assert!(
@@ -314,12 +318,12 @@ fn a_free_flush_is_noticed() {
 #[test]
 fn the_last_percentile_needs_a_thousand_samples() {
     let of = |commits, rounds| {
-        let cell = Cell {
+        let cell = MethodCell {
             rounds: vec![vec![200.0; commits]; rounds],
-            ..Cell::new(Method::Fdatasync, 1, true)
+            ..MethodCell::new(Method::Fdatasync, 1, true)
         };
         let found = summarise(
-            &Samples {
+            &ProbeSamples {
                 cells: vec![cell.clone()],
                 paced: vec![cell],
             },
@@ -334,10 +338,9 @@ fn the_last_percentile_needs_a_thousand_samples() {
 proptest! {
     #![proptest_config(ProptestConfig::with_cases(32))]
 
-    /// A slower clock, or another unit, changes only the times.
     #[test]
     fn scale_does_not_matter(seed: u64, factor in 0.25f64..4.0, cost in 0.5f64..1.5) {
-        let samples = SSD.probe(seed, &[(Method::Fdatasync, 1.0), (Method::OpenDatasync, cost)]);
+        let samples = SSD.simulate_probe(seed, &[(Method::Fdatasync, 1.0), (Method::OpenDatasync, cost)]);
         let mut scaled = samples.clone();
         for sample in scaled.cells.iter_mut().chain(&mut scaled.paced).flat_map(|c| &mut c.rounds).flatten() {
             *sample *= factor;
@@ -348,7 +351,7 @@ proptest! {
             prop_assert_eq!(a.settled, b.settled);
             prop_assert!((a.gain_percent.low - b.gain_percent.low).abs() < 1e-6);
         }
-        let (a, b) = (one.methods[0].median_us().unwrap(), two.methods[0].median_us().unwrap());
+        let (a, b) = (one.methods[0].paced_median_us().unwrap(), two.methods[0].paced_median_us().unwrap());
         prop_assert!((a * factor - b).abs() < 1e-6 * b);
     }
 
@@ -356,7 +359,7 @@ proptest! {
     #[test]
     fn figures_are_sane(seed: u64, rounds in 0usize..30, cost in 0.01f64..100.0) {
         let disk = SimulatedDisk { rounds, ..SSD };
-        let found = summarise(&disk.probe(seed, &[(Method::Fdatasync, 1.0), (Method::OpenSync, cost)]), &sample_context());
+        let found = summarise(&disk.simulate_probe(seed, &[(Method::Fdatasync, 1.0), (Method::OpenSync, cost)]), &sample_context());
         for row in found.methods.iter().flat_map(|row| row.paced.iter().chain(&row.back_to_back)) {
             let m = row.median_us;
             prop_assert!(m.low <= m.value && m.value <= m.high);

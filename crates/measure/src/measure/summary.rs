@@ -1,29 +1,33 @@
-//! Samples and circumstances → [`Measurement`]. The default method stays unless another wins beyond
-//! noise by paced commits, at a plausible speed, is not slower with two pages, and no caveat
-//! forbids advice.
+//! Makes a [`Measurement`] of samples and circumstances. Another method replaces the default as the
+//! best only if its paced commits are faster beyond noise, at a plausible speed.
+//!
+//! The default also stays if the other method is slower with two pages, or if a caveat forbids
+//! advice.
 
 use super::caveats::{self, SampleContext};
 use super::compare;
 use super::estimate::{MEANINGFUL_PERCENT, SAMPLES_FOR_P99};
-use super::order_statistics::{ALPHA, interval_or_span, quantile, run_medians, sorted};
-use super::{Caveat, Cell, Comparison, Latencies, Measurement, Method, MethodResult, Samples};
+use super::order_statistics::{ALPHA, median_interval_or_span, quantile, run_medians, sorted};
+use super::{
+    Caveat, Comparison, Latencies, Measurement, Method, MethodCell, MethodResult, ProbeSamples,
+};
 
 /// Paced commits are divided into at most this many runs.
 const MAX_RUNS: usize = 100;
 
-pub fn summarise(samples: &Samples, seen: &SampleContext) -> Measurement {
+pub fn summarise(samples: &ProbeSamples, seen: &SampleContext) -> Measurement {
     let methods: Vec<MethodResult> = samples
         .cells
         .iter()
-        .map(|cell| method_result(cell, samples))
+        .map(|cell| summarise_cell(cell, samples))
         .collect();
-    let comparisons = compare::compare_all(&methods, samples.default_method());
-    let caveats = caveats::find(samples, seen);
+    let comparisons = compare::compare_server_methods(&methods, samples.reference_method());
+    let caveats = caveats::find_caveats(samples, seen);
     Measurement {
         directory: seen.directory.clone(),
         when: seen.when.clone(),
         seconds: seen.seconds,
-        rounds: u32::try_from(samples.rounds()).unwrap_or(u32::MAX),
+        rounds: u32::try_from(samples.complete_round_count()).unwrap_or(u32::MAX),
         bytes_written: seen.bytes_written,
         log: seen.log.clone(),
         best: best_method(samples, seen, &methods, &comparisons, &caveats),
@@ -35,10 +39,10 @@ pub fn summarise(samples: &Samples, seen: &SampleContext) -> Measurement {
     }
 }
 
-/// Adds every sample, for analysis elsewhere.
-pub fn add_samples(measurement: &mut Measurement, samples: &Samples) {
+/// Copies every sample into the measurement, for analysis with other tools.
+pub fn add_samples(measurement: &mut Measurement, samples: &ProbeSamples) {
     for (row, cell) in measurement.methods.iter_mut().zip(&samples.cells) {
-        let paced = samples.paced(cell.method, cell.pages);
+        let paced = samples.paced_cell(cell.method, cell.pages);
         for (latencies, cell) in [(&mut row.back_to_back, Some(cell)), (&mut row.paced, paced)] {
             if let (Some(latencies), Some(cell)) = (latencies, cell) {
                 latencies.samples_us.clone_from(&cell.rounds);
@@ -47,15 +51,16 @@ pub fn add_samples(measurement: &mut Measurement, samples: &Samples) {
     }
 }
 
-fn method_result(cell: &Cell, samples: &Samples) -> MethodResult {
+fn summarise_cell(cell: &MethodCell, samples: &ProbeSamples) -> MethodResult {
     MethodResult {
         method: cell.method,
         pages: cell.pages,
         as_server: cell.as_server,
         paced: samples
-            .paced(cell.method, cell.pages)
-            .map(|cell| latencies(cell, run_medians(&cell.rounds.concat(), MAX_RUNS))),
-        back_to_back: (cell.commit_count() > 0).then(|| latencies(cell, cell.round_medians())),
+            .paced_cell(cell.method, cell.pages)
+            .map(|cell| summarise_latencies(cell, run_medians(&cell.rounds.concat(), MAX_RUNS))),
+        back_to_back: (cell.commit_count() > 0)
+            .then(|| summarise_latencies(cell, cell.round_medians())),
         flushes_per_commit: cell
             .flushes
             .filter(|f| f.commits > 0)
@@ -64,27 +69,27 @@ fn method_result(cell: &Cell, samples: &Samples) -> MethodResult {
     }
 }
 
-/// `medians` are those of consecutive commits.
-fn latencies(cell: &Cell, medians: Vec<f64>) -> Latencies {
+/// `medians` are the medians of runs of consecutive commits.
+fn summarise_latencies(cell: &MethodCell, medians: Vec<f64>) -> Latencies {
     let all = sorted(&cell.rounds.concat());
     Latencies {
         samples: all.len() as u64,
         mean_us: all.iter().sum::<f64>() / all.len().max(1) as f64,
-        median_us: interval_or_span(&medians, ALPHA),
+        median_us: median_interval_or_span(&medians, ALPHA),
         p95_us: quantile(&all, 0.95),
         p99_us: (all.len() >= SAMPLES_FOR_P99).then(|| quantile(&all, 0.99)),
         max_us: all.last().copied().unwrap_or(0.0),
-        quantiles_us: quantiles(&all),
+        quantiles_us: evenly_spaced_quantiles(&all),
         rounds_us: medians,
         samples_us: Vec::new(),
     }
 }
 
-/// As many quantiles as a curve of a screen's width can show.
+/// Most quantiles that are kept: a curve across a screen shows no more.
 const QUANTILES: u32 = 64;
 
-/// Quantiles of sorted latencies; all of them if there are few.
-fn quantiles(all: &[f64]) -> Vec<f64> {
+/// `all` must be sorted; up to [`QUANTILES`] latencies are returned unchanged.
+fn evenly_spaced_quantiles(all: &[f64]) -> Vec<f64> {
     let count = u32::try_from(all.len()).unwrap_or(u32::MAX).min(QUANTILES);
     (1..=count)
         .map(|step| quantile(all, f64::from(step) / f64::from(count)))
@@ -92,18 +97,18 @@ fn quantiles(all: &[f64]) -> Vec<f64> {
 }
 
 fn best_method(
-    samples: &Samples,
+    samples: &ProbeSamples,
     seen: &SampleContext,
     rows: &[MethodResult],
     comparisons: &[Comparison],
     caveats: &[Caveat],
 ) -> Method {
-    let default = samples.default_method();
+    let default = samples.reference_method();
     if caveats.iter().any(|c| c.refuses_advice) {
         return default;
     }
     let winners = comparisons.iter().filter(|c| {
-        c.settled.is_settled()
+        c.settled.shows_difference()
             && c.gain_percent.low > MEANINGFUL_PERCENT
             && !caveats::exceeds_speed_limit(samples, c.method, seen)
             && !compare::is_slower_with_two_pages(rows, c.method, default)

@@ -1,20 +1,19 @@
-//! The latencies of a measurement as a text table, without colour; every character is one column
-//! wide. Bars share one scale, so their lengths compare.
+//! Prints the latencies of a measurement as a table without colour; every character is one column
+//! wide. All bars share one scale, so their lengths are comparable.
 
-use super::compare::outcome;
+use super::compare::overall_conclusion;
 use super::{Comparison, Conclusion, Estimate, Measurement, MethodResult};
 use crate::facts::catalog::postgres::WalSyncMethod;
-use crate::text::bars::{height, interval};
-use crate::text::micros_or_dash;
+use crate::text::bars::{bar_char, draw_interval};
+use crate::text::format_micros_or_dash;
 
-/// Columns of an interval bar.
 const BAR_WIDTH: usize = 24;
 
 /// A heading, and one line per server method with one page per commit. `current` is the method in
 /// force, if there is a server.
 pub fn latency_lines(found: &Measurement, current: Option<WalSyncMethod>) -> Vec<String> {
     let rows: Vec<_> = found.server_rows_with_errors().collect();
-    // One scale: from the lowest to the highest end of an interval.
+    // The scale of all bars runs from the lowest to the highest end of an interval.
     let intervals = || {
         rows.iter()
             .filter_map(|row| Some(row.paced.as_ref()?.median_us))
@@ -33,10 +32,10 @@ pub fn latency_lines(found: &Measurement, current: Option<WalSyncMethod>) -> Vec
             || " ".repeat(BAR_WIDTH),
             |paced| {
                 let Estimate { low, value, high } = paced.median_us;
-                interval([low, value, high].map(share), BAR_WIDTH)
+                draw_interval([low, value, high].map(share), BAR_WIDTH)
             },
         );
-        let setting = found.log.setting(row.method).unwrap_or_default();
+        let setting = found.log.setting_for_method(row.method).unwrap_or_default();
         let mark = if found.is_in_force(row, current) {
             "← in force"
         } else {
@@ -48,9 +47,9 @@ pub fn latency_lines(found: &Measurement, current: Option<WalSyncMethod>) -> Vec
             .filter(|part| !part.is_empty());
         format!(
             "{name:<24} {:>8}  {bar} {:>8} {:>13}   {}",
-            micros_or_dash(row.median_us()),
-            micros_or_dash(row.p99_us()),
-            micros_or_dash(row.back_to_back_us()),
+            format_micros_or_dash(row.paced_median_us()),
+            format_micros_or_dash(row.paced_p99_us()),
+            format_micros_or_dash(row.back_to_back_us()),
             says.collect::<Vec<_>>().join("  ")
         )
         .trim_end()
@@ -70,7 +69,7 @@ pub fn latency_lines(found: &Measurement, current: Option<WalSyncMethod>) -> Vec
 pub fn comparison_label(found: &Measurement, row: &MethodResult) -> String {
     let is_best = row.method == found.best
         && !found.comparisons.is_empty()
-        && !outcome(found, found.default_method()).is_undecided();
+        && !overall_conclusion(found, found.reference_method()).is_undecided();
     let comparison = found.comparisons.iter().find(|c| c.method == row.method);
     match comparison {
         _ if is_best => "best".to_owned(),
@@ -98,7 +97,8 @@ pub fn comparison_label(found: &Measurement, row: &MethodResult) -> String {
     }
 }
 
-/// Values as at most `width` block characters, each the maximum of its share of the values.
+/// Draws the values as at most `width` block characters, each the maximum of its share of the
+/// values.
 pub fn sparkline(values: &[f64], width: usize) -> String {
     let share = values.len().div_ceil(width.max(1)).max(1);
     let columns: Vec<f64> = values
@@ -112,7 +112,7 @@ pub fn sparkline(values: &[f64], width: usize) -> String {
     let span = (high - low).max(0.1 * high).max(f64::MIN_POSITIVE);
     columns
         .iter()
-        .map(|value| height((value - low) / span))
+        .map(|value| bar_char((value - low) / span))
         .collect()
 }
 
@@ -122,7 +122,7 @@ mod tests {
     use crate::measure::{Comparison, Estimate, Latencies};
     use crate::measure::{MeasuredLog, Method};
 
-    fn row(method: Method, us: f64, low: f64, high: f64, back_to_back: f64) -> MethodResult {
+    fn method_row(method: Method, us: f64, low: f64, high: f64, back_to_back: f64) -> MethodResult {
         let latencies = |us: f64, low, high| Latencies {
             samples: 1_000,
             mean_us: us,
@@ -149,7 +149,7 @@ mod tests {
         }
     }
 
-    fn measured() -> Measurement {
+    fn sample_measurement() -> Measurement {
         let comparison = |method, value, low, high, settled| Comparison {
             method,
             against: Method::Fdatasync,
@@ -160,7 +160,7 @@ mod tests {
             paced: None,
             back_to_back: None,
             error: Some("O_DIRECT is refused here".to_owned()),
-            ..row(Method::OpenSyncDirect, 0.0, 0.0, 0.0, 0.0)
+            ..method_row(Method::OpenSyncDirect, 0.0, 0.0, 0.0, 0.0)
         };
         Measurement {
             directory: "/srv".to_owned(),
@@ -170,15 +170,15 @@ mod tests {
             bytes_written: 0,
             log: MeasuredLog::default(),
             methods: vec![
-                row(Method::Fdatasync, 182.0, 170.0, 195.0, 110.0),
-                row(Method::OpenDatasync, 179.0, 168.0, 190.0, 109.0),
-                row(Method::Fsync, 346.0, 330.0, 400.0, 120.0),
+                method_row(Method::Fdatasync, 182.0, 170.0, 195.0, 110.0),
+                method_row(Method::OpenDatasync, 179.0, 168.0, 190.0, 109.0),
+                method_row(Method::Fsync, 346.0, 330.0, 400.0, 120.0),
                 MethodResult {
                     paced: None,
-                    ..row(Method::OpenSync, 0.0, 0.0, 0.0, 121.0)
+                    ..method_row(Method::OpenSync, 0.0, 0.0, 0.0, 121.0)
                 },
                 refused,
-                row(Method::Floor, 2.0, 2.0, 2.0, 2.0),
+                method_row(Method::Floor, 2.0, 2.0, 2.0, 2.0),
             ],
             comparisons: vec![
                 comparison(
@@ -199,7 +199,7 @@ mod tests {
 
     #[test]
     fn latencies_stand_in_columns() {
-        insta::assert_snapshot!(latency_lines(&measured(), Some(WalSyncMethod::Fdatasync)).join("\n"), @r"
+        insta::assert_snapshot!(latency_lines(&sample_measurement(), Some(WalSyncMethod::Fdatasync)).join("\n"), @r"
                            median  95 % interval                 p99  back to back
 fdatasync                  182 µs  ├●─┤                       546 µs        110 µs   best  ← in force
 open_datasync              179 µs  ├●┤                        537 µs        109 µs   equal

@@ -1,19 +1,20 @@
-//! Results of workloads: samples → rows. A round runs every part once, in random order, and is the
-//! statistical unit. Rows with several threads are compared by throughput, not by the wait of one
-//! operation: operations that share a flush wait together.
+//! Computes the results of workloads from samples. A round runs every part once, in random order,
+//! and is the unit of the statistics.
+//!
+//! Rows with several threads are compared by throughput, not by single latencies: operations that
+//! share a flush wait together.
 
 mod result;
 mod facts {
-    //! Workload results as facts. Facts of a workload that was not requested stay *not collected*.
-
     use super::result::{Workload, WorkloadResult, WorkloadRow};
     use crate::facts::catalog::probe;
     use crate::facts::{FactSet, Key, Source, Subject};
 
     type Figure<'f> = &'f dyn Fn(&WorkloadRow) -> Option<f64>;
 
-    /// Adds the facts that these workloads measured of a target.
-    pub fn insert_facts(found: &[WorkloadResult], target: &Subject, facts: &mut FactSet) {
+    /// Adds the facts that the workloads measured. Facts of a workload that did not run stay *not
+    /// collected*.
+    pub fn insert_workload_facts(found: &[WorkloadResult], target: &Subject, facts: &mut FactSet) {
         let ratio = |row: &WorkloadRow| row.cost_ratio.map(|ratio| ratio.value);
         let rate = |row: &WorkloadRow| Some(row.per_second.value);
         let median = |row: &WorkloadRow| Some(row.median_us.value);
@@ -92,19 +93,19 @@ mod facts {
     #[cfg(test)]
     mod tests {
         use super::*;
-        use crate::measure::{Pass, Series};
+        use crate::measure::{RoundSamples, RowSamples};
 
         #[test]
         fn only_what_was_measured_becomes_known() {
-            let pass = Pass {
+            let pass = RoundSamples {
                 times_us: vec![100.0; 4],
                 seconds: 0.0004,
                 flush_calls: 4,
                 flushes: None,
             };
-            let series = |name: &str| Series {
+            let series = |name: &str| RowSamples {
                 rounds: vec![pass.clone(); 8],
-                ..Series::new(name, 8192)
+                ..RowSamples::new(name, 8192)
             };
             let rows = [
                 series("fdatasync, alone"),
@@ -112,7 +113,7 @@ mod facts {
             ];
             let found = [WorkloadResult::new(Workload::Entangle, &rows, false)];
             let (target, mut facts) = (Subject::target("/t"), FactSet::default());
-            insert_facts(&found, &target, &mut facts);
+            insert_workload_facts(&found, &target, &mut facts);
             assert_eq!(facts.value(&target, &probe::ENTANGLED_FDATASYNC), Some(1.0));
             assert_eq!(facts.value(&target, &probe::ENTANGLED_FSYNC), None);
             assert_eq!(facts.value(&target, &probe::FILES_PER_SECOND), None);
@@ -123,29 +124,27 @@ mod sentences;
 
 use super::Conclusion;
 use super::estimate::{MEANINGFUL_PERCENT, SAMPLES_FOR_P99};
-use super::order_statistics::{ALPHA, interval, interval_or_span, median_of};
+use super::order_statistics::{ALPHA, median_interval, median_interval_or_span, median_of};
 
-pub(super) use facts::insert_facts;
+pub(super) use facts::insert_workload_facts;
 pub use result::{Workload, WorkloadResult, WorkloadRow};
-pub use sentences::lines;
+pub use sentences::workload_lines;
 
-/// Samples of one row.
+/// All samples of one row of a workload's table.
 #[derive(Clone, Debug, Default, PartialEq)]
-pub struct Series {
+pub struct RowSamples {
     pub name: String,
-    /// Concurrent threads.
     pub threads: u32,
     /// Bytes written per operation.
     pub bytes: u64,
     /// Index of the reference row.
     pub against: Option<usize>,
-    /// One per round.
-    pub rounds: Vec<Pass>,
+    pub rounds: Vec<RoundSamples>,
     pub error: Option<String>,
 }
 
-impl Series {
-    /// One thread, no measurement yet.
+impl RowSamples {
+    /// The series has one thread and no samples.
     pub fn new(name: impl Into<String>, bytes: u64) -> Self {
         Self {
             name: name.into(),
@@ -155,7 +154,7 @@ impl Series {
         }
     }
 
-    /// Sets the reference row.
+    /// `row` is the index of the reference row.
     #[must_use]
     pub fn compared_with(self, row: usize) -> Self {
         Self {
@@ -166,8 +165,8 @@ impl Series {
 
     /// Latency of an operation in each round, in microseconds: the median for one thread, else the
     /// elapsed time per operation.
-    fn costs_per_round(&self) -> Vec<f64> {
-        let cost = |pass: &Pass| match self.threads {
+    fn latency_per_round(&self) -> Vec<f64> {
+        let cost = |pass: &RoundSamples| match self.threads {
             1 => median_of(&pass.times_us),
             _ => 1e6 * pass.seconds / pass.times_us.len().max(1) as f64,
         };
@@ -176,27 +175,26 @@ impl Series {
 }
 
 #[derive(Clone, Debug, Default, PartialEq)]
-pub struct Pass {
-    /// Of each operation, of all threads.
+pub struct RoundSamples {
+    /// Latency of each operation, of all threads.
     pub times_us: Vec<f64>,
-    /// Duration of the pass.
     pub seconds: f64,
     /// Flush requests: calls of fsync and fdatasync, and writes to files opened O_DSYNC.
     pub flush_calls: u64,
-    /// Flushes counted by the disks; `None` if they do not count, or other I/O contributed.
+    /// Flushes that the disks counted; `None` if the disks do not count flushes, or other I/O ran.
     pub flushes: Option<u64>,
 }
 
 impl WorkloadResult {
-    /// `keep_samples` keeps every operation.
-    pub fn new(workload: Workload, series: &[Series], keep_samples: bool) -> Self {
+    /// `keep_samples` stores the latency of every operation.
+    pub fn new(workload: Workload, series: &[RowSamples], keep_samples: bool) -> Self {
         let measured = series.iter().filter(|s| s.error.is_none());
         let rounds = measured.map(|s| s.rounds.len()).min().unwrap_or(0);
         let rows: Vec<_> = series
             .iter()
             .map(|one| workload_row(one, series, keep_samples))
             .collect();
-        let sentence = sentences::sentence(workload, &rows);
+        let sentence = sentences::workload_sentence(workload, &rows);
         let rounds = u32::try_from(rounds).unwrap_or(u32::MAX);
         Self {
             workload,
@@ -208,15 +206,17 @@ impl WorkloadResult {
     }
 }
 
-fn workload_row(series: &Series, all: &[Series], keep_samples: bool) -> WorkloadRow {
+fn workload_row(series: &RowSamples, all: &[RowSamples], keep_samples: bool) -> WorkloadRow {
     let each = || series.rounds.iter().map(|pass| pass.times_us.clone());
     let times: Vec<f64> = each().flatten().collect();
-    let quantile = quantiles(&series.rounds);
+    let quantile = round_weighted_quantiles(&series.rounds);
     let medians: Vec<f64> = each().map(|times| median_of(&times)).collect();
-    let rate = |pass: &Pass| pass.times_us.len() as f64 / pass.seconds.max(1e-9);
+    let rate = |pass: &RoundSamples| pass.times_us.len() as f64 / pass.seconds.max(1e-9);
     let rates: Vec<f64> = series.rounds.iter().map(rate).collect();
     let operations = times.len().max(1) as f64;
-    let sum = |of: &dyn Fn(&Pass) -> Option<u64>| series.rounds.iter().map(of).sum::<Option<u64>>();
+    let sum = |of: &dyn Fn(&RoundSamples) -> Option<u64>| {
+        series.rounds.iter().map(of).sum::<Option<u64>>()
+    };
     let per_operation = |count: u64| count as f64 / operations;
     let counted = sum(&|pass| pass.flushes).filter(|_| !times.is_empty());
     let other = series
@@ -225,9 +225,9 @@ fn workload_row(series: &Series, all: &[Series], keep_samples: bool) -> Workload
         .filter(|o| o.error.is_none());
     let ratios = other.map(|other| {
         let pairs = series
-            .costs_per_round()
+            .latency_per_round()
             .into_iter()
-            .zip(other.costs_per_round());
+            .zip(other.latency_per_round());
         pairs
             .filter(|(_, other)| *other > 0.0)
             .map(|(own, other)| own / other)
@@ -239,17 +239,17 @@ fn workload_row(series: &Series, all: &[Series], keep_samples: bool) -> Workload
         threads: series.threads,
         bytes: series.bytes,
         samples: times.len() as u64,
-        per_second: interval_or_span(&rates, ALPHA),
+        per_second: median_interval_or_span(&rates, ALPHA),
         mean_us: times.iter().sum::<f64>() / operations,
-        median_us: interval_or_span(&medians, ALPHA),
+        median_us: median_interval_or_span(&medians, ALPHA),
         p95_us: quantile(0.95),
         p99_us: (times.len() >= SAMPLES_FOR_P99).then(|| quantile(0.99)),
         max_us: times.iter().copied().fold(0.0, f64::max),
         flush_calls_per_operation: per_operation(sum(&|pass| Some(pass.flush_calls)).unwrap_or(0)),
         flushes_per_operation: counted.map(per_operation),
         against: other.map(|other| other.name.clone()),
-        cost_ratio: ratios.as_ref().map(|r| interval_or_span(r, ALPHA)),
-        settled: ratios.map(|r| conclusion(&r)),
+        cost_ratio: ratios.as_ref().map(|r| median_interval_or_span(r, ALPHA)),
+        settled: ratios.map(|r| conclusion_from_ratios(&r)),
         rounds_us: medians,
         samples_us: if keep_samples {
             each().collect()
@@ -260,10 +260,10 @@ fn workload_row(series: &Series, all: &[Series], keep_samples: bool) -> Workload
     }
 }
 
-/// Quantiles of all operations, with equal weight per round: rounds last equally long, so a slow
-/// one has fewer operations and would otherwise count less.
-fn quantiles(rounds: &[Pass]) -> impl Fn(f64) -> f64 {
-    let weigh = |pass: &Pass| {
+/// Quantiles of all operations, with equal weight per round. Rounds last equally long, so a slow
+/// round has fewer operations and would otherwise count less.
+fn round_weighted_quantiles(rounds: &[RoundSamples]) -> impl Fn(f64) -> f64 {
+    let weigh = |pass: &RoundSamples| {
         let weight = 1.0 / pass.times_us.len().max(1) as f64;
         pass.times_us
             .iter()
@@ -286,11 +286,10 @@ fn quantiles(rounds: &[Pass]) -> impl Fn(f64) -> f64 {
     }
 }
 
-/// Conclusion from the ratios of the rounds. It is drawn once, at the end, so the error is not
-/// divided.
-fn conclusion(ratios: &[f64]) -> Conclusion {
+/// Draws one conclusion at the end of the probe, so the error probability is not divided.
+fn conclusion_from_ratios(ratios: &[f64]) -> Conclusion {
     let near = 1.0 - MEANINGFUL_PERCENT / 100.0..=1.0 + MEANINGFUL_PERCENT / 100.0;
-    match interval(ratios, ALPHA) {
+    match median_interval(ratios, ALPHA) {
         Some(found) if near.contains(&found.low) && near.contains(&found.high) => {
             Conclusion::NoMeaningfulDifference
         }
@@ -306,17 +305,18 @@ mod tests {
     use super::*;
     use crate::measure::order_statistics::quantile;
 
-    /// Rounds of operations with this latency, in concurrent threads.
-    fn series(threads: u32, us: f64, against: Option<usize>) -> Series {
+    /// Twelve rounds of ten operations over `threads`. An operation takes `us` microseconds, in
+    /// every third round three times as long.
+    fn sample_series(threads: u32, us: f64, against: Option<usize>) -> RowSamples {
         let pass = |round: usize| {
-            // A slow round is slow for all.
+            // Every series is slow in the same rounds.
             let us = if round.is_multiple_of(3) {
                 3.0 * us
             } else {
                 us
             };
             let seconds = 10.0 * us / 1e6 / f64::from(threads);
-            Pass {
+            RoundSamples {
                 times_us: vec![us; 10],
                 seconds,
                 flush_calls: 5,
@@ -324,20 +324,20 @@ mod tests {
             }
         };
         let rounds = (0..12).map(pass).collect();
-        Series {
+        RowSamples {
             threads,
             against,
             rounds,
-            ..Series::new(format!("{threads} × {us}"), 8192)
+            ..RowSamples::new(format!("{threads} × {us}"), 8192)
         }
     }
 
     #[test]
     fn rows_are_compared_within_rounds() {
         let all = [
-            series(1, 100.0, None),
-            series(1, 150.0, Some(0)),
-            series(4, 200.0, Some(0)),
+            sample_series(1, 100.0, None),
+            sample_series(1, 150.0, Some(0)),
+            sample_series(4, 200.0, Some(0)),
         ];
         let found = WorkloadResult::new(Workload::Group, &all, false);
         assert_eq!(found.rounds, 12);
@@ -366,45 +366,48 @@ mod tests {
     proptest! {
         #[test]
         fn no_percentile_lies_below_the_median(rounds in prop::collection::vec(prop::collection::vec(1.0..1e6f64, 1..40), 1..12)) {
-            let passes = rounds.iter().map(|times| Pass { times_us: times.clone(), ..Pass::default() });
-            let series = Series { rounds: passes.collect(), ..Series::new("any", 1) };
+            let passes = rounds.iter().map(|times| RoundSamples { times_us: times.clone(), ..RoundSamples::default() });
+            let series = RowSamples { rounds: passes.collect(), ..RowSamples::new("any", 1) };
             let row = workload_row(&series, &[], false);
             prop_assert!(row.median_us.value <= row.p95_us && row.p95_us <= row.max_us, "{row:?}");
         }
 
         #[test]
         fn rounds_of_one_length_count_like_their_samples(times in prop::collection::vec(1.0..1e6f64, 1..60)) {
-            let passes: Vec<Pass> = times.iter().map(|us| Pass { times_us: vec![*us], ..Pass::default() }).collect();
+            let passes: Vec<RoundSamples> = times.iter().map(|us| RoundSamples { times_us: vec![*us], ..RoundSamples::default() }).collect();
             let sorted = crate::measure::order_statistics::sorted(&times);
             for share in [0.5, 0.95, 0.99, 1.0] {
-                prop_assert_eq!(quantiles(&passes)(share).to_bits(), quantile(&sorted, share).to_bits());
+                prop_assert_eq!(round_weighted_quantiles(&passes)(share).to_bits(), quantile(&sorted, share).to_bits());
             }
         }
     }
 
     #[test]
     fn a_ratio_is_settled_like_any_comparison() {
-        assert_eq!(conclusion(&[1.2; 6]), Conclusion::Settled);
-        assert_eq!(conclusion(&[0.8; 6]), Conclusion::Settled);
+        assert_eq!(conclusion_from_ratios(&[1.2; 6]), Conclusion::Settled);
+        assert_eq!(conclusion_from_ratios(&[0.8; 6]), Conclusion::Settled);
         assert_eq!(
-            conclusion(&[1.2; 5]),
+            conclusion_from_ratios(&[1.2; 5]),
             Conclusion::NotSettled,
             "too few rounds for an interval"
         );
-        assert_eq!(conclusion(&[1.02; 6]), Conclusion::NoMeaningfulDifference);
         assert_eq!(
-            conclusion(&[1.02, 1.02, 1.02, 1.02, 1.02, 1.3]),
+            conclusion_from_ratios(&[1.02; 6]),
+            Conclusion::NoMeaningfulDifference
+        );
+        assert_eq!(
+            conclusion_from_ratios(&[1.02, 1.02, 1.02, 1.02, 1.02, 1.3]),
             Conclusion::NotSettled
         );
         assert_eq!(
-            conclusion(&[0.9, 1.0, 1.1, 1.2, 1.3, 1.4]),
+            conclusion_from_ratios(&[0.9, 1.0, 1.1, 1.2, 1.3, 1.4]),
             Conclusion::NotSettled
         );
     }
 
     #[test]
     fn samples_are_kept_only_when_asked_for() {
-        let all = [series(1, 100.0, None)];
+        let all = [sample_series(1, 100.0, None)];
         assert!(
             WorkloadResult::new(Workload::Floor, &all, false).rows[0]
                 .samples_us
@@ -416,11 +419,15 @@ mod tests {
 
     #[test]
     fn what_could_not_be_done_is_compared_with_nothing() {
-        let refused = Series {
+        let refused = RowSamples {
             error: Some("refused".to_owned()),
-            ..Series::new("direct", 8192)
+            ..RowSamples::new("direct", 8192)
         };
-        let found = WorkloadResult::new(Workload::Floor, &[refused, series(1, 5.0, Some(0))], true);
+        let found = WorkloadResult::new(
+            Workload::Floor,
+            &[refused, sample_series(1, 5.0, Some(0))],
+            true,
+        );
         assert_eq!((found.rows[0].samples, found.rounds), (0, 12));
         assert!(found.rows[1].cost_ratio.is_none() && found.rows[1].against.is_none());
         assert!(

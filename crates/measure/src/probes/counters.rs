@@ -1,6 +1,8 @@
-//! Counters around our commits: flushes and traffic of the disks, and CPU time taken by others.
-//! Whole disks count flushes only from kernel 5.5 on (17 fields in `stat`,
-//! Documentation/ABI/stable/sysfs-block); with fewer fields the count is unknown, not zero.
+//! Counters read before and after commits: flushes and traffic of the disks, and CPU time of other
+//! guests.
+//!
+//! Whole disks count flushes since Linux 5.5 (17 fields in `stat`,
+//! Documentation/ABI/stable/sysfs-block). With fewer fields the count is unknown, not zero.
 
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -8,42 +10,42 @@ use std::time::Duration;
 
 use rustix::time::ClockId;
 
-/// Unit of `stat` in bytes, whatever the disk's own sectors are.
+/// Unit of `stat` in bytes, regardless of the disk's sector size.
 const SECTOR_BYTES: u64 = 512;
 
 /// Counters of one or more disks, summed.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub struct Counters {
+pub struct DiskCounters {
     pub read: u64,
     pub written: u64,
-    /// Flush requests completed; `None` if one of the disks does not count them.
+    /// Flush requests completed; `None` if a disk does not count flushes.
     pub flushes: Option<u64>,
 }
 
-/// Disks below a directory.
-pub struct DiskStats {
+/// Reads the counters of the disks below a directory.
+pub struct DiskCounterReader {
     stats: Vec<PathBuf>,
 }
 
-impl DiskStats {
+impl DiskCounterReader {
     pub fn new(names: &[String]) -> Self {
-        let usable = names
+        let checked = names
             .iter()
             .filter(|name| !name.contains('/') && *name != "..");
         Self {
-            stats: usable
+            stats: checked
                 .map(|name| Path::new("/sys/class/block").join(name).join("stat"))
                 .collect(),
         }
     }
 
-    /// `None` without disks, or if one cannot be read.
-    pub fn read(&self) -> Option<Counters> {
+    /// `None` without disks, or if a `stat` file cannot be read.
+    pub fn read(&self) -> Option<DiskCounters> {
         let all = self
             .stats
             .iter()
             .map(|path| parse_stat(&fs::read_to_string(path).ok()?));
-        let sum = |a: Counters, b: Counters| Counters {
+        let sum = |a: DiskCounters, b: DiskCounters| DiskCounters {
             read: a.read + b.read,
             written: a.written + b.written,
             flushes: a.flushes.zip(b.flushes).map(|(a, b)| a + b),
@@ -52,7 +54,7 @@ impl DiskStats {
     }
 }
 
-fn parse_stat(stat: &str) -> Option<Counters> {
+fn parse_stat(stat: &str) -> Option<DiskCounters> {
     let fields: Vec<u64> = stat
         .split_ascii_whitespace()
         .map(str::parse)
@@ -63,15 +65,14 @@ fn parse_stat(stat: &str) -> Option<Counters> {
             .get(i)
             .map(|sectors| sectors.saturating_mul(SECTOR_BYTES))
     };
-    Some(Counters {
+    Some(DiskCounters {
         read: bytes(2)?,
         written: bytes(6)?,
         flushes: fields.get(15).copied(),
     })
 }
 
-/// CLOCK_MONOTONIC, which stops during suspend, and CLOCK_BOOTTIME, which does not
-/// (clock_gettime(2)).
+/// CLOCK_MONOTONIC stops during suspend; CLOCK_BOOTTIME does not (clock_gettime(2)).
 #[derive(Clone, Copy, Debug)]
 pub struct SuspendClocks {
     monotonic: Duration,
@@ -91,7 +92,7 @@ impl SuspendClocks {
         }
     }
 
-    /// Seconds of suspend since these readings.
+    /// Time in suspend since [`Self::read`].
     pub fn suspended_seconds(self) -> f64 {
         let now = Self::read();
         let (all, awake) = (
@@ -104,19 +105,19 @@ impl SuspendClocks {
 
 /// CPU time so far, from the first line of /proc/stat (proc_stat(5)), in ticks.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub struct ProcessorTime {
+pub struct CpuTime {
     total: u64,
     steal: u64,
 }
 
-impl ProcessorTime {
+impl CpuTime {
     pub fn read() -> Option<Self> {
         Self::parse(&fs::read_to_string("/proc/stat").ok()?)
     }
 
     fn parse(stat: &str) -> Option<Self> {
         let line = stat.lines().find_map(|l| l.strip_prefix("cpu "))?;
-        // user nice system idle iowait irq softirq steal; guest time is part of user time.
+        // Fields: user nice system idle iowait irq softirq steal. Guest time is part of user time.
         let ticks: Vec<u64> = line
             .split_ascii_whitespace()
             .take(8)
@@ -129,7 +130,7 @@ impl ProcessorTime {
         })
     }
 
-    /// Share of CPU time that the hypervisor gave to others between two readings, in percent.
+    /// Share of CPU time that the hypervisor gave to other guests between two readings, in percent.
     pub fn steal_percent(before: Self, after: Self) -> Option<f64> {
         let all = after.total.checked_sub(before.total).filter(|n| *n > 0)?;
         Some(100.0 * after.steal.saturating_sub(before.steal) as f64 / all as f64)
@@ -146,7 +147,7 @@ mod tests {
         let new = parse_stat(line).unwrap();
         assert_eq!(
             new,
-            Counters {
+            DiskCounters {
                 read: 4096 * 512,
                 written: 8192 * 512,
                 flushes: Some(77)
@@ -167,17 +168,17 @@ mod tests {
     #[test]
     fn steal_is_a_share_of_all_time() {
         let at = |steal| {
-            ProcessorTime::parse(&format!(
+            CpuTime::parse(&format!(
                 "cpu  100 0 100 {} 0 0 0 {steal} 7 0\ncpu0 1",
                 800 - steal
             ))
         };
         let (before, after) = (
             at(0).unwrap(),
-            ProcessorTime::parse("cpu 150 0 100 850 0 0 0 100 0 0").unwrap(),
+            CpuTime::parse("cpu 150 0 100 850 0 0 0 100 0 0").unwrap(),
         );
-        let percent = ProcessorTime::steal_percent(before, after).unwrap();
+        let percent = CpuTime::steal_percent(before, after).unwrap();
         assert!((percent - 50.0).abs() < 1e-9, "{percent}");
-        assert_eq!(ProcessorTime::parse("intr 1 2"), None);
+        assert_eq!(CpuTime::parse("intr 1 2"), None);
     }
 }

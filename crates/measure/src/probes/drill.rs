@@ -1,9 +1,9 @@
-//! Writer and reader of the drill: commits one after the other, each reported once the kernel
-//! reports it durable, and the pages that survive a power cut. [`crate::drill`] computes the
+//! Writer and reader of the drill. The writer reports each commit once the kernel has made it
+//! durable; the reader lists the pages that survive a power cut. [`crate::drill`] computes the
 //! losses.
 //!
-//! Its directory stays, to be read afterwards. All files are opened relative to one open directory,
-//! so nobody can redirect a write.
+//! The drill's directory stays for the reader. All files are opened relative to one open directory,
+//! so that no other user can redirect a write.
 
 use std::collections::BTreeSet;
 use std::fmt;
@@ -16,40 +16,37 @@ use rustix::fs::{AtFlags, Dir, FileType, Mode, OFlags};
 use rustix::io::Errno;
 use serde::{Deserialize, Serialize};
 
-use super::commit::{Writer, retry_interrupted};
-use super::directory::make_directory;
-use super::error::{ErrorKind, ProbeError, display_path};
-use super::method::open_flags;
+use super::commit_writer::{CommitWriter, retry_interrupted};
+use super::error::{ProbeError, ProbeErrorKind, display_path};
 use super::scratch::fill_with_zeros;
+use super::scratch_directory::make_private_directory;
 use super::scratch_place::enclosing_database;
+use super::wal_methods::open_flags;
 use crate::drill::{NumberRanges, PAGE_BYTES, PAGES, RunHeader, fill_page, page_number};
 use crate::measure::Method;
-use crate::safe_path::{CreationPolicy, ForeignOwner, OpenedDirectory, Walker};
+use crate::safe_path::{ForeignOwner, MissingDirectoryPolicy, OpenedDirectory, Walker};
 
-/// Name of the drill's directory.
 pub const DIRECTORY: &str = "walwise-drill";
 
-/// Prefix of segment names.
 const SEGMENT_PREFIX: &str = "segment-";
 
-/// File with the run's id; written before any acknowledgement.
+/// File with the [`RunHeader`], written before any acknowledgement.
 const HEADER_FILE: &str = "run";
 
-/// Largest header in bytes; a longer file is not ours.
+/// Bytes of the header file that are read; a header is shorter.
 const MAX_HEADER_BYTES: u64 = 64 << 10;
 
-/// With new segments, the current and the previous one are kept.
+/// New segments that stay on disk: the current one and the one before.
 const KEPT_SEGMENTS: u64 = 2;
 
-/// Largest memory alignment for O_DIRECT, in bytes.
+/// Memory alignment for O_DIRECT in bytes; no device needs more.
 const ALIGNMENT: usize = 4096;
 
-/// Kind of segments that commits go to.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub enum SegmentMode {
-    /// One zero-filled segment, written cyclically, as a server recycles its own.
+    /// One zero-filled segment, written cyclically, as a server recycles its segments.
     Recycled,
-    /// A new segment each time, with its size allocated only (`wal_init_zero = off`).
+    /// A new segment whenever one is full, not filled with zeros (`wal_init_zero = off`).
     Fresh,
 }
 
@@ -62,24 +59,23 @@ impl fmt::Display for SegmentMode {
     }
 }
 
-/// Path of the drill's directory.
 pub fn drill_path(directory: &Path) -> PathBuf {
     directory.join(DIRECTORY)
 }
 
-/// Parent directory of a drill, open.
-pub struct DrillDirectory {
+/// Open parent directory of a drill's directory.
+pub struct DrillParentDirectory {
     directory: OwnedFd,
     path: PathBuf,
 }
 
-impl DrillDirectory {
-    /// Opens it for writing. Fails if another user could redirect root, and in a database's
-    /// directory. The error is a sentence.
+impl DrillParentDirectory {
+    /// Opens the parent directory for writing. Fails if another user could redirect root's writes,
+    /// and in a database's directory. The error is a sentence.
     pub fn open_for_write(path: &Path) -> Result<Self, String> {
         let walker = Walker::current_user();
         let end = walker
-            .directory(path, CreationPolicy::Refused)
+            .open_directory(path, MissingDirectoryPolicy::Refused)
             .map_err(|obstacle| obstacle.to_string())?;
         if let (0, Some(ForeignOwner { at, owner: who })) = (walker.uid, &end.foreign_owner) {
             return Err(format!(
@@ -101,9 +97,9 @@ impl DrillDirectory {
         }
     }
 
-    /// Opens it for reading. The error is a sentence.
+    /// Opens the parent directory for reading. The error is a sentence.
     pub fn open_for_read(path: &Path) -> Result<Self, String> {
-        let end = Walker::current_user().directory(path, CreationPolicy::Refused);
+        let end = Walker::current_user().open_directory(path, MissingDirectoryPolicy::Refused);
         Self::new(&end.map_err(|obstacle| obstacle.to_string())?, path)
     }
 
@@ -118,11 +114,12 @@ impl DrillDirectory {
     }
 }
 
-/// Writes until `tell` returns false. `tell` gets `None` for the header, then the number of each
-/// commit that the kernel reports durable. It is part of every commit: nothing counts as
-/// acknowledged before it was reported.
-pub fn write(
-    parent: &DrillDirectory,
+/// Writes commits until `tell` returns false. `tell` gets `None` once the header is written, then
+/// the number of each commit that the kernel reported durable.
+///
+/// The next commit waits until `tell` returns, so each commit includes its acknowledgement.
+pub fn write_drill(
+    parent: &DrillParentDirectory,
     method: Method,
     segments: SegmentMode,
     head: &RunHeader,
@@ -130,19 +127,19 @@ pub fn write(
 ) -> Result<(), ProbeError> {
     let path = drill_path(&parent.path);
     let failed = |errno, doing: &str| ProbeError::from_errno(errno, doing, &path);
-    let own = match make_directory(&parent.directory, DIRECTORY) {
+    let own = match make_private_directory(&parent.directory, DIRECTORY) {
         Err(Errno::EXIST) => {
             let says = format!(
                 "{} already exists; read or remove it first",
                 display_path(&path)
             );
-            return Err(ProbeError::new(ErrorKind::Removed, says));
+            return Err(ProbeError::new(ProbeErrorKind::Removed, says));
         }
         made => made.map_err(|errno| failed(errno, "creating the drill's directory"))?,
     };
     write_header(&own, head).map_err(|errno| failed(errno, "writing the run's header"))?;
     sync_directory(&parent.directory)
-        .map_err(|errno| failed(errno, "syncing its parent directory"))?;
+        .map_err(|errno| failed(errno, "syncing the parent of the drill's directory"))?;
     let mut memory = vec![0; PAGE_BYTES + ALIGNMENT];
     let start = memory.as_ptr().align_offset(ALIGNMENT).min(ALIGNMENT);
     let page = memory
@@ -151,7 +148,7 @@ pub fn write(
     let told = |answer: io::Result<bool>| {
         answer.map_err(|error| {
             let says = format!("the reader is gone: {}", crate::text::error_message(&error));
-            ProbeError::new(ErrorKind::Removed, says)
+            ProbeError::new(ProbeErrorKind::Removed, says)
         })
     };
     let mut segment = Segment::create(&own, 0, method, segments)
@@ -178,7 +175,7 @@ pub fn write(
 
 struct Segment {
     nth: u64,
-    writer: Writer,
+    writer: CommitWriter,
 }
 
 impl Segment {
@@ -214,7 +211,7 @@ impl Segment {
         let file = rustix::fs::openat(own, &name, flags, Mode::empty())?;
         Ok(Self {
             nth,
-            writer: Writer::new(method, file),
+            writer: CommitWriter::new(method, file),
         })
     }
 }
@@ -241,9 +238,9 @@ fn read_error(path: &Path, error: &io::Error) -> String {
     )
 }
 
-/// Header and numbers of all complete pages. `tell` is called after each file.
-pub fn read(
-    parent: &DrillDirectory,
+/// Returns the header and the numbers of all complete pages. `tell` is called after each segment.
+pub fn read_drill(
+    parent: &DrillParentDirectory,
     tell: &mut dyn FnMut(),
 ) -> Result<(RunHeader, NumberRanges), String> {
     let path = drill_path(&parent.path);
@@ -252,14 +249,14 @@ pub fn read(
     let own = rustix::fs::openat(&parent.directory, DIRECTORY, flags, Mode::empty());
     let own = own.map_err(|errno| read_error(&path, &errno.into()))?;
     let mut text = String::new();
-    let mut head = open_file(&own, HEADER_FILE)
+    let mut head = open_regular_file(&own, HEADER_FILE)
         .map_err(|error| failed(HEADER_FILE, error))?
         .take(MAX_HEADER_BYTES);
     head.read_to_string(&mut text)
         .map_err(|error| failed(HEADER_FILE, error))?;
     let head = RunHeader::parse(&text).ok_or_else(|| {
         format!(
-            "{} is not from a drill",
+            "{} was not written by a drill",
             display_path(&path.join(HEADER_FILE))
         )
     })?;
@@ -268,7 +265,7 @@ pub fn read(
         let entry = entry.map_err(|errno| read_error(&path, &errno.into()))?;
         let name = entry.file_name().to_string_lossy();
         if name.starts_with(SEGMENT_PREFIX) {
-            let file = open_file(&own, &name).map_err(|error| failed(&name, error))?;
+            let file = open_regular_file(&own, &name).map_err(|error| failed(&name, error))?;
             collect_page_numbers(file, head.run, &mut numbers)
                 .map_err(|error| failed(&name, error))?;
             tell();
@@ -277,8 +274,7 @@ pub fn read(
     Ok((head, to_ranges(&numbers)))
 }
 
-/// Refuses anything but a regular file.
-fn open_file(own: &OwnedFd, name: &str) -> io::Result<File> {
+fn open_regular_file(own: &OwnedFd, name: &str) -> io::Result<File> {
     let found = rustix::fs::statat(own, name, AtFlags::SYMLINK_NOFOLLOW)?;
     if FileType::from_raw_mode(found.st_mode) != FileType::RegularFile {
         return Err(io::Error::other("it is not a regular file"));
@@ -321,9 +317,9 @@ mod tests {
     use std::os::unix::fs::{chown, symlink};
 
     use super::*;
-    use crate::drill::{AckLog, StackFingerprint, SurvivorLog, compare};
+    use crate::drill::{AckLog, ReadBackLog, StackFingerprint, find_lost_commits};
 
-    fn head() -> RunHeader {
+    fn sample_header() -> RunHeader {
         RunHeader {
             run: 42,
             method: "fdatasync".to_owned(),
@@ -333,8 +329,7 @@ mod tests {
         }
     }
 
-    /// Writes this many commits in a directory of its own.
-    fn written_drill(commits: u64, segments: SegmentMode) -> tempfile::TempDir {
+    fn write_sample_drill(commits: u64, segments: SegmentMode) -> tempfile::TempDir {
         let directory = tempfile::tempdir().unwrap();
         let mut last = 0;
         let mut tell = |number: Option<u64>| {
@@ -351,42 +346,42 @@ mod tests {
         segments: SegmentMode,
         tell: &mut dyn FnMut(Option<u64>) -> io::Result<bool>,
     ) -> Result<(), ProbeError> {
-        write(
-            &DrillDirectory::open_for_write(directory).unwrap(),
+        write_drill(
+            &DrillParentDirectory::open_for_write(directory).unwrap(),
             Method::Floor,
             segments,
-            &head(),
+            &sample_header(),
             tell,
         )
     }
 
     fn read(directory: &Path) -> Result<(RunHeader, NumberRanges), String> {
-        super::read(&DrillDirectory::open_for_read(directory)?, &mut || {})
+        super::read_drill(&DrillParentDirectory::open_for_read(directory)?, &mut || {})
     }
 
     #[test]
     fn all_that_was_written_is_read_back() {
         for segments in [SegmentMode::Recycled, SegmentMode::Fresh] {
             for commits in [1, 2047, 2048, 2049, 6000] {
-                let directory = written_drill(commits, segments);
+                let directory = write_sample_drill(commits, segments);
                 let (found, pages) = read(directory.path()).unwrap();
-                assert_eq!(found, head());
+                assert_eq!(found, sample_header());
                 let stack = StackFingerprint::default();
-                let survived = SurvivorLog {
-                    header: head(),
+                let survived = ReadBackLog {
+                    header: sample_header(),
                     boot: String::new(),
                     stack: stack.clone(),
                     pages,
                     when: String::new(),
                 };
                 let acknowledged = AckLog {
-                    header: head(),
+                    header: sample_header(),
                     boot: String::new(),
                     stack,
                     last_number: commits,
                     was_stopped: false,
                 };
-                let outcome = compare(&acknowledged, &survived).unwrap();
+                let outcome = find_lost_commits(&acknowledged, &survived).unwrap();
                 assert_eq!(
                     outcome.lost_count(),
                     0,
@@ -403,7 +398,7 @@ mod tests {
 
     #[test]
     fn what_is_damaged_is_lost() {
-        let directory = written_drill(100, SegmentMode::Recycled);
+        let directory = write_sample_drill(100, SegmentMode::Recycled);
         let segment = drill_path(directory.path()).join("segment-00000000");
         let mut bytes = fs::read(&segment).unwrap();
         bytes[49 * PAGE_BYTES + 5000] ^= 1;
@@ -414,7 +409,7 @@ mod tests {
 
     #[test]
     fn nothing_is_written_over() {
-        let directory = written_drill(3, SegmentMode::Recycled);
+        let directory = write_sample_drill(3, SegmentMode::Recycled);
         let again = write_in(directory.path(), SegmentMode::Recycled, &mut |_| Ok(true));
         assert!(again.unwrap_err().message.contains("already exists"));
         assert!(read(&directory.path().join("other")).is_err());
@@ -431,7 +426,6 @@ mod tests {
         assert!(ended.unwrap_err().message.contains("the reader is gone"));
     }
 
-    /// Renaming files around the drill's directory redirects nothing.
     #[test]
     fn what_is_exchanged_meanwhile_redirects_nothing() {
         let directory = tempfile::tempdir().unwrap();
@@ -462,7 +456,7 @@ mod tests {
 
     #[test]
     fn what_is_no_file_of_a_drill_is_not_opened() {
-        let directory = written_drill(3, SegmentMode::Recycled);
+        let directory = write_sample_drill(3, SegmentMode::Recycled);
         let own = drill_path(directory.path());
         nix::unistd::mkfifo(&own.join("segment-1"), nix::sys::stat::Mode::S_IRUSR).unwrap();
         assert!(
@@ -477,7 +471,7 @@ mod tests {
     fn root_writes_no_drill_where_somebody_else_rules() {
         let directory = tempfile::tempdir().unwrap();
         chown(directory.path(), Some(4242), None).unwrap();
-        let refused = DrillDirectory::open_for_write(directory.path())
+        let refused = DrillParentDirectory::open_for_write(directory.path())
             .err()
             .unwrap();
         assert!(refused.contains("belongs to uid 4242"), "{refused}");

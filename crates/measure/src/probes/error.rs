@@ -1,16 +1,16 @@
-//! Why a probe is refused, or ended early: one sentence each, with a fix.
+//! Reasons that a probe is refused or ends early, each a sentence with a fix.
 
 use std::path::Path;
 
 use rustix::io::Errno;
 use thiserror::Error;
 
-use crate::escape::Command;
+use crate::escape::ShellCommand;
 use crate::host::path_bytes;
 use crate::measure::Measurement;
 use crate::text;
 
-/// Why walwise refuses to probe a directory; nothing was written.
+/// A probe is refused before anything is written.
 #[derive(Clone, Debug, PartialEq, Eq, Error)]
 pub enum Refusal {
     #[error(
@@ -25,13 +25,13 @@ pub enum Refusal {
     Denied(String),
     #[error("{0} is on a read-only file system; it can be measured once it is writable")]
     ReadOnly(String),
-    /// A database's directory without a usable place next to it.
+    /// The target is in the directory of a database, and no place next to that directory is usable.
     #[error(
         "{database} belongs to a database, where walwise writes nothing, and {why}; name a directory on the same file system with --scratch DIR"
     )]
     NoSiblingPlace {
         database: String,
-        /// Why its parent is unusable.
+        /// Reason that the parent directory is unusable, as a clause.
         why: String,
     },
     /// `--scratch` would measure something other than the target.
@@ -39,10 +39,10 @@ pub enum Refusal {
     DifferentFilesystem {
         scratch: String,
         target: String,
-        /// The difference between the two.
+        /// Difference between the scratch directory and the target, as a clause.
         why: String,
     },
-    /// A file system whose server or process must not be loaded, or that may hang.
+    /// A probe would load a remote server or a FUSE process, or might hang.
     #[error(
         "{directory} is on a {class} file system; walwise measures it only if --scratch DIR names it, or with probe --force"
     )]
@@ -50,11 +50,10 @@ pub enum Refusal {
         directory: String,
         class: &'static str,
     },
-    /// The directory does not respond.
     #[error("{directory}: {why}; name a directory on a file system that responds")]
     Unresponsive {
         directory: String,
-        /// How long the probe waited.
+        /// Time that the probe waited, as a clause.
         why: String,
     },
     #[error(
@@ -87,7 +86,7 @@ impl Refusal {
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum ErrorKind {
+pub enum ProbeErrorKind {
     /// No space or quota left.
     NoSpace,
     IoError,
@@ -100,11 +99,11 @@ pub enum ErrorKind {
     Other,
 }
 
-/// Why a probe ended early. Its files are removed unless the message says otherwise.
+/// The files of a probe that ended early are removed unless the message states otherwise.
 #[derive(Clone, Debug, PartialEq, Error)]
 #[error("{message}")]
 pub struct ProbeError {
-    pub kind: ErrorKind,
+    pub kind: ProbeErrorKind,
     /// The failed step, its object, and the fix.
     pub message: String,
     /// Results so far; `None` without a complete round.
@@ -112,7 +111,7 @@ pub struct ProbeError {
 }
 
 impl ProbeError {
-    pub(super) fn new(kind: ErrorKind, message: impl Into<String>) -> Self {
+    pub(super) fn new(kind: ProbeErrorKind, message: impl Into<String>) -> Self {
         Self {
             kind,
             message: message.into(),
@@ -120,39 +119,40 @@ impl ProbeError {
         }
     }
 
-    /// A kernel error in a directory; `doing` names the step.
+    /// `doing` names the failed step, such as `a commit`.
     pub(super) fn from_errno(errno: Errno, doing: &str, directory: &Path) -> Self {
         let at = display_path(directory);
         let (kind, says) = match errno {
             Errno::NOSPC => (
-                ErrorKind::NoSpace,
+                ProbeErrorKind::NoSpace,
                 format!("{at} ran out of space; free some and probe again"),
             ),
             Errno::DQUOT => (
-                ErrorKind::NoSpace,
+                ProbeErrorKind::NoSpace,
                 format!("the disk quota at {at} is used up; raise it or probe as another user"),
             ),
             Errno::IO => (
-                ErrorKind::IoError,
+                ProbeErrorKind::IoError,
                 format!("the disk under {at} reported an I/O error; check dmesg first"),
             ),
             Errno::ROFS => (
-                ErrorKind::ReadOnly,
+                ProbeErrorKind::ReadOnly,
                 format!("{at} became read-only, as file systems do after an error; check dmesg"),
             ),
             Errno::NOENT | Errno::STALE => (
-                ErrorKind::Removed,
+                ProbeErrorKind::Removed,
                 format!(
                     "{at}, or walwise's directory in it, was removed during the probe; probe again"
                 ),
             ),
             Errno::ACCESS | Errno::PERM => {
-                let look = Command::or_placeholder(Command::new("lsattr -d ").value(&at));
+                let look =
+                    ShellCommand::or_placeholder(ShellCommand::new("lsattr -d ").append_value(&at));
                 let says =
                     format!("{at} denies access; probe as its owner or as root, and check {look}");
-                (ErrorKind::Other, says)
+                (ProbeErrorKind::Other, says)
             }
-            errno => (ErrorKind::Other, format!("{at}: {errno}")),
+            errno => (ProbeErrorKind::Other, format!("{at}: {errno}")),
         };
         Self::new(kind, format!("{doing} failed: {says}"))
     }

@@ -1,14 +1,14 @@
-//! The plan of a probe: where, how much, how long, with which methods. Planning writes nothing.
+//! The plan of a probe: place, size, duration and methods. Planning writes nothing.
 
 use std::path::{Path, PathBuf};
 
 use rustix::fs::IFlags;
 
 use super::error::{Refusal, display_path};
-use super::method::server_methods;
-use super::redo::RedoLogConfig;
+use super::redo_log_config::RedoLogConfig;
 use super::request::{ProbeOptions, ProbeRequest, ServerLog};
 use super::scratch_place::{self, ScratchParent, SpaceNeeded};
+use super::wal_methods::postgres_sync_methods;
 use super::wear;
 use crate::facts::catalog::mount::MountClass;
 use crate::host::{Host, HostError, HostErrorKind, LiveHost};
@@ -20,19 +20,19 @@ pub struct BenchmarkCase {
     pub method: Method,
     /// Log pages per commit.
     pub pages: u32,
-    /// False for rows that no server uses.
+    /// False for a row that serves comparison only: no server writes its log like this.
     pub as_server: bool,
 }
 
 #[derive(Clone, Debug)]
 pub struct ProbePlan {
-    /// Parent of the scratch directory; links followed.
+    /// Parent of the scratch directory, with symbolic links resolved.
     pub directory: PathBuf,
-    /// Bytes of a scratch file that stands for a segment.
+    /// Size of a scratch file that stands for a WAL segment.
     pub file_bytes: u64,
     /// Most space in use at a time, in bytes.
     pub peak_bytes: u64,
-    /// Most bytes that the comparison, and each workload, writes; files included.
+    /// Most bytes that the comparison writes, and that each workload writes; new files included.
     pub max_bytes: u64,
     /// Time limit of the comparison, and of each workload.
     pub seconds: f64,
@@ -41,7 +41,7 @@ pub struct ProbePlan {
     /// Rows of the comparison; empty with workloads only.
     pub rows: Vec<BenchmarkCase>,
     pub workloads: Vec<Workload>,
-    /// Shown to the user before the probe; a clause that begins with a verb.
+    /// Text for the user before the probe: a clause that begins with a verb.
     pub announcement: String,
     pub log: MeasuredLog,
     pub(super) redo: RedoLogConfig,
@@ -56,11 +56,11 @@ pub struct ProbePlan {
     pub(super) options: ProbeOptions,
 }
 
-/// Extra space of a workload besides two scratch files, in bytes: half a second of a neighbour's
-/// writes, some thousand small files.
+/// Space of a workload besides two scratch files, in bytes: half a second of a neighbour's writes,
+/// and some thousand small files.
 const EXTRA_BYTES: u64 = 16 << 20;
 
-pub fn plan(request: &ProbeRequest) -> Result<ProbePlan, Refusal> {
+pub fn plan_probe(request: &ProbeRequest) -> Result<ProbePlan, Refusal> {
     let class = request
         .mount_class
         .filter(|_| request.scratch.is_none() && !request.options.force);
@@ -89,17 +89,21 @@ pub fn plan(request: &ProbeRequest) -> Result<ProbePlan, Refusal> {
     }
     let rows = benchmark_cases(request);
     let (log, redo) = match &request.server {
-        ServerLog::Wal(_) => (MeasuredLog::default(), RedoLogConfig::default_config()),
+        ServerLog::Wal(_) => (
+            MeasuredLog::default(),
+            RedoLogConfig::mysql_default_config(),
+        ),
         ServerLog::Redo(redo) => (redo.measured_log(), redo.clone()),
     };
-    // Direct and buffered commits have half of the file each, with room for two of the largest.
+    // Direct and buffered commits each use half of the file, with room for two of the largest
+    // commits.
     let most_pages = rows
         .iter()
         .map(|row| u64::from(row.pages))
         .max()
         .unwrap_or(1)
         .max(2);
-    let page = super::commit::PAGE_BYTES as u64;
+    let page = super::commit_writer::PAGE_BYTES as u64;
     let file_bytes = request
         .file_bytes
         .max(4 * most_pages * page)
@@ -136,11 +140,11 @@ pub fn plan(request: &ProbeRequest) -> Result<ProbePlan, Refusal> {
         seconds * times as f64,
         max_bytes.saturating_mul(times as u64),
     );
-    let says = format!(
+    let announcement = format!(
         "writes at most {} to a scratch directory in {}, {} at a time, in at most {total_seconds:.0} s{}",
-        text::bytes(total_bytes),
+        text::format_bytes(total_bytes),
         display_path(&directory),
-        text::bytes(at_a_time),
+        text::format_bytes(at_a_time),
         request
             .smallest_disk_bytes
             .map_or_else(String::new, |size| format!(
@@ -157,7 +161,7 @@ pub fn plan(request: &ProbeRequest) -> Result<ProbePlan, Refusal> {
         total_seconds,
         rows,
         workloads: request.workloads.clone(),
-        announcement: says,
+        announcement,
         log,
         redo,
         identity,
@@ -172,8 +176,8 @@ pub fn plan(request: &ProbeRequest) -> Result<ProbePlan, Refusal> {
     })
 }
 
-/// Later steps access the directory in this process, where a hang could not be ended. Targets were
-/// checked when facts were collected.
+/// Later steps access the directory in this process, where a hang could not be ended. A target
+/// without `--force` already responded when facts were collected.
 fn check_responds(directory: &Path, program: &Path) -> Result<(), Refusal> {
     match LiveHost::with_program(program.to_owned()).stat(directory) {
         Err(HostError {
@@ -187,10 +191,10 @@ fn check_responds(directory: &Path, program: &Path) -> Result<(), Refusal> {
     }
 }
 
-/// The server's methods with each number of pages, then the others with one.
+/// The server's methods with each number of pages, then the other methods with one page.
 fn benchmark_cases(request: &ProbeRequest) -> Vec<BenchmarkCase> {
     let methods = match &request.server {
-        ServerLog::Wal(settings) => server_methods(settings),
+        ServerLog::Wal(settings) => postgres_sync_methods(settings),
         ServerLog::Redo(redo) => redo.methods.iter().map(|(method, _)| *method).collect(),
     };
     let row = |method, pages| BenchmarkCase {
@@ -237,7 +241,7 @@ mod tests {
         for (class, word) in [(MountClass::Network, "network"), (MountClass::Fuse, "FUSE")] {
             let mut request = ProbeRequest::new("/nonexistent/that/would/hang");
             request.mount_class = Some(class);
-            let refusal = plan(&request).unwrap_err();
+            let refusal = plan_probe(&request).unwrap_err();
             assert!(
                 matches!(&refusal, Refusal::NetworkOrFuse { class, .. } if *class == word),
                 "{refusal}"
@@ -248,7 +252,7 @@ mod tests {
     #[test]
     fn a_plan_says_what_it_will_do() {
         let directory = tempfile::tempdir().unwrap();
-        let plan = plan(&ProbeRequest::new(directory.path())).unwrap();
+        let plan = plan_probe(&ProbeRequest::new(directory.path())).unwrap();
         assert!(
             plan.announcement
                 .starts_with("writes at most 336 MiB to a scratch directory in /"),
@@ -275,7 +279,7 @@ mod tests {
         let mut request = ProbeRequest::new(directory.path());
         request.workloads = Workload::ALL.to_vec();
         request.smallest_disk_bytes = Some(1 << 40);
-        let all = plan(&request).unwrap();
+        let all = plan_probe(&request).unwrap();
         assert!(
             all.announcement
                 .contains("48 MiB at a time, in at most 70 s; that uses under 0.001 % of"),
@@ -283,7 +287,7 @@ mod tests {
             all.announcement
         );
         request.pages.clear();
-        let without = plan(&request).unwrap();
+        let without = plan_probe(&request).unwrap();
         assert!(
             without.rows.is_empty() && without.announcement.contains("in at most 60 s"),
             "{}",

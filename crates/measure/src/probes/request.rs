@@ -1,28 +1,27 @@
-//! The request of a probe: directory, duration, server, and the disks below. Unknown properties of
-//! the disks (flush counts, speed) are not assumed; figures that need them are then unknown.
+//! The request of a probe: directory, duration, server and disks. Unknown properties of the disks
+//! (flush counts, speed) are never assumed; figures that need them stay unknown.
 
 use std::ffi::OsString;
 use std::os::unix::ffi::OsStringExt;
 use std::path::PathBuf;
 
-use super::method::WalSettings;
-use super::redo::RedoLogConfig;
+use super::redo_log_config::RedoLogConfig;
+use super::wal_methods::WalSettings;
 use super::wear;
-use crate::facts::catalog::device::{self, Cache, DeviceKind, Medium, Transport};
+use crate::facts::catalog::device::{self, CacheVolatility, DeviceKind, Medium, Transport};
 use crate::facts::catalog::host::{self as machine, Vantage};
 use crate::facts::catalog::mount::{self, MountClass};
 use crate::facts::catalog::{postgres, target as target_facts};
-use crate::facts::{Area, FactSet, Key, Scope, Subject};
+use crate::facts::{FactSet, Key, Scope, ServerArea, Subject};
 use crate::measure::{Method, SpeedLimit, WhenMeasured, Workload};
 use crate::subprocess::OWN_PROGRAM;
 use crate::text;
 
-/// Bytes of a scratch file: a WAL segment.
+/// Size of a scratch file: that of a WAL segment.
 const SEGMENT_BYTES: u64 = 16 << 20;
 
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct ProbeOptions {
-    /// Keep every sample in the result.
     pub keep_samples: bool,
     /// Run at the lowest priority.
     pub nice: bool,
@@ -30,10 +29,9 @@ pub struct ProbeOptions {
     pub force: bool,
 }
 
-/// The log that commits wait for.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum ServerLog {
-    /// PostgreSQL's WAL; also without a server.
+    /// PostgreSQL's WAL; also the choice without a server.
     Wal(WalSettings),
     Redo(RedoLogConfig),
 }
@@ -48,16 +46,13 @@ impl ServerLog {
 pub struct ProbeRequest {
     /// The directory to advise on.
     pub target: PathBuf,
-    /// The directory of `--scratch`.
     pub scratch: Option<PathBuf>,
     /// `mount.class` of the target, if known: network and FUSE file systems are refused without
     /// being accessed.
     pub mount_class: Option<MountClass>,
     /// Time limit in seconds.
     pub seconds: f64,
-    /// Bytes of a scratch file.
     pub file_bytes: u64,
-    /// The server whose methods are measured.
     pub server: ServerLog,
     /// Log pages per commit with which the server's methods are compared; empty for no comparison.
     pub pages: Vec<u32>,
@@ -70,9 +65,10 @@ pub struct ProbeRequest {
     pub options: ProbeOptions,
     /// Kernel names of the disks at the bottom of the target's stack.
     pub leaves: Vec<String>,
-    /// True if all of them count flushes (`device.counts_flushes`).
+    /// True if all `leaves` count flushes (`device.counts_flushes`).
     pub leaves_count_flushes: bool,
-    /// Bytes of the smallest disk that wears by writing; `None` if one is unknown or none wears.
+    /// Size of the smallest disk that wears by writing; `None` if a size is unknown or no disk
+    /// wears.
     pub smallest_disk_bytes: Option<u64>,
     /// Highest plausible commit rate; `None` for memory, ZFS and remote disks.
     pub speed_limit: Option<SpeedLimit>,
@@ -82,7 +78,7 @@ pub struct ProbeRequest {
 }
 
 impl ProbeRequest {
-    /// PostgreSQL's methods and the floor, in ten seconds.
+    /// PostgreSQL's methods and the unflushed floor, in ten seconds.
     pub fn new(target: impl Into<PathBuf>) -> Self {
         Self {
             target: target.into(),
@@ -105,7 +101,7 @@ impl ProbeRequest {
         }
     }
 
-    /// The probe of a target with these facts: file system, disks and server.
+    /// Takes the file system, the disks and the server from the facts about `target`.
     pub fn from_facts(target: &Subject, facts: &FactSet) -> Self {
         let leaves = facts.bottom_devices(target);
         let all_leaves =
@@ -114,7 +110,7 @@ impl ProbeRequest {
             .value(target, &target_facts::PATH)
             .unwrap_or_else(|| target.name().to_owned());
         let mount_class = facts
-            .resolve(target, Scope::Mount)
+            .subject_in_scope(target, Scope::Mount)
             .and_then(|on| facts.value(&on, &mount::CLASS));
         Self {
             leaves_count_flushes: all_leaves(&|leaf| {
@@ -125,16 +121,19 @@ impl ProbeRequest {
             speed_limit: speed_limit(target, facts, mount_class),
             mount_class,
             server: server_log(target, facts),
-            ..Self::new(PathBuf::from(OsString::from_vec(text::original_bytes(
-                &path,
-            ))))
+            ..Self::new(PathBuf::from(OsString::from_vec(
+                text::decode_display_safe(&path),
+            )))
         }
     }
 }
 
-/// Highest plausible commit rate on a target. Platters limit it only if nothing in between can
-/// answer for them: SATA or SAS disks of known speed, in this host, without a caching controller.
-/// The kernel's rotational flag is ignored: virtual disks and RAID volumes set it too.
+/// Highest plausible commit rate on a target. Platters limit the rate only if nothing above them
+/// can acknowledge a flush: SATA or SAS disks of known speed, in this host, without a caching
+/// controller.
+///
+/// The kernel's rotational flag is ignored, because virtual disks and RAID volumes set the flag
+/// too.
 fn speed_limit(
     target: &Subject,
     facts: &FactSet,
@@ -172,7 +171,7 @@ fn speed_limit(
             .is_none_or(Medium::is_rotating);
         let unprotected = !facts
             .value(leaf, &device::CACHE)
-            .is_some_and(Cache::is_protected);
+            .is_some_and(CacheVolatility::is_protected);
         let rpm = facts
             .value(leaf, &device::RPM)
             .and_then(|rpm| u32::try_from(rpm).ok());
@@ -183,7 +182,7 @@ fn speed_limit(
         .is_some_and(Vantage::is_host);
     let physical = on_host
         && text(&Subject::host(), &machine::VIRTUALISATION).as_deref() == Some("none")
-        && facts.stack(target).iter().all(hands_on);
+        && facts.layers_below(target).iter().all(hands_on);
     // A flush may end on any of several disks, so the fastest sets the limit.
     let fastest = leaves
         .iter()
@@ -193,7 +192,7 @@ fn speed_limit(
     Some(
         fastest
             .filter(|_| physical)
-            .map_or_else(SpeedLimit::block_device, SpeedLimit::spinning_disk),
+            .map_or_else(SpeedLimit::for_block_device, SpeedLimit::for_rpm),
     )
 }
 
@@ -210,17 +209,17 @@ fn passes_flushes(kind: DeviceKind) -> bool {
     )
 }
 
-/// How the target's server writes its log, as far as its settings are known.
+/// The log of the target's server; unknown settings count as defaults.
 fn server_log(target: &Subject, facts: &FactSet) -> ServerLog {
-    let Some(cluster) = facts.resolve(target, Scope::Cluster) else {
+    let Some(cluster) = facts.subject_in_scope(target, Scope::Cluster) else {
         return ServerLog::Wal(WalSettings::default());
     };
     match facts.area_of(&cluster) {
-        Some(Area::Mysql) => {
+        Some(ServerArea::Mysql) => {
             let told = RedoLogConfig::from_facts(facts, target, &cluster);
-            ServerLog::Redo(told.unwrap_or_else(RedoLogConfig::default_config))
+            ServerLog::Redo(told.unwrap_or_else(RedoLogConfig::mysql_default_config))
         }
-        Some(Area::Pg) | None => ServerLog::Wal(wal_settings(&cluster, facts)),
+        Some(ServerArea::Pg) | None => ServerLog::Wal(wal_settings(&cluster, facts)),
     }
 }
 
@@ -262,7 +261,7 @@ mod tests {
             "unknown counts nothing and limits nothing"
         );
 
-        let source = || Source::call("test");
+        let source = || Source::system_call("test");
         facts.insert_known(&fs, &mount::CLASS, MountClass::Block, source());
         facts.insert_known(&disk, &device::KIND, DeviceKind::Disk, source());
         facts.insert_known(&disk, &device::COUNTS_FLUSHES, true, source());
@@ -286,14 +285,21 @@ mod tests {
             panic!("{:?}", full.server)
         };
         assert_eq!(server.major, Some(15));
-        assert!(super::super::method::server_methods(server).contains(&Method::OpenDatasyncDirect));
+        assert!(
+            super::super::wal_methods::postgres_sync_methods(server)
+                .contains(&Method::OpenDatasyncDirect)
+        );
     }
 
-    /// The limit on ext4 on sda1 on sda, with these facts of host and disk.
-    fn limit(host: &[(Vantage, &str)], disk: &[(KeyInfo, &str)], rpm: Option<u64>) -> Option<f64> {
+    /// Speed limit of a file system on sda1 of sda, with the given facts of host and disk.
+    fn speed_limit_with(
+        host: &[(Vantage, &str)],
+        disk: &[(KeyInfo, &str)],
+        rpm: Option<u64>,
+    ) -> Option<f64> {
         let (target, fs) = (Subject::target("/t"), Subject::mount("/t"));
         let (part, sda) = (Subject::device("sda1"), Subject::device("sda"));
-        let source = || Source::call("test");
+        let source = || Source::system_call("test");
         let mut facts = FactSet::default();
         for (top, base) in [(&target, &fs), (&fs, &part), (&part, &sda)] {
             facts.add_edge(top, base);
@@ -338,32 +344,38 @@ mod tests {
                 (device::MEDIUM.info, "platters"),
             ]
         };
-        assert_eq!(limit(&bare, &on("sata"), Some(7_200)), turns);
-        assert_eq!(limit(&bare, &on("sas"), Some(15_000)), Some(375.0));
-        // The rotational flag is set in all of these and proves nothing: a guest's disk at 10,000
-        // commits/s, a RAID volume, a disk of unknown speed.
-        assert_eq!(limit(&guest, &on("sata"), Some(7_200)), any);
+        assert_eq!(speed_limit_with(&bare, &on("sata"), Some(7_200)), turns);
         assert_eq!(
-            limit(&guest, &[(device::TRANSPORT.info, "virtio")], None),
+            speed_limit_with(&bare, &on("sas"), Some(15_000)),
+            Some(375.0)
+        );
+        // The rotational flag is set in all cases below and proves nothing: a guest's disk at
+        // 10,000 commits/s, a RAID volume, a disk of unknown speed.
+        assert_eq!(speed_limit_with(&guest, &on("sata"), Some(7_200)), any);
+        assert_eq!(
+            speed_limit_with(&guest, &[(device::TRANSPORT.info, "virtio")], None),
             any
         );
         assert_eq!(
-            limit(&bare, &[(device::TRANSPORT.info, "megaraid")], None),
+            speed_limit_with(&bare, &[(device::TRANSPORT.info, "megaraid")], None),
             any
         );
-        assert_eq!(limit(&bare, &on("megaraid"), Some(7_200)), any);
-        assert_eq!(limit(&bare, &on("sata"), None), any);
-        assert_eq!(limit(&[], &on("sata"), Some(7_200)), any);
+        assert_eq!(speed_limit_with(&bare, &on("megaraid"), Some(7_200)), any);
+        assert_eq!(speed_limit_with(&bare, &on("sata"), None), any);
+        assert_eq!(speed_limit_with(&[], &on("sata"), Some(7_200)), any);
         let protected = [
             (device::TRANSPORT.info, "sata"),
             (device::CACHE.info, "protected"),
         ];
-        assert_eq!(limit(&bare, &protected, Some(7_200)), any);
+        assert_eq!(speed_limit_with(&bare, &protected, Some(7_200)), any);
         for memory in ["persistent memory", "memory"] {
-            assert_eq!(limit(&bare, &[(device::MEDIUM.info, memory)], None), None);
+            assert_eq!(
+                speed_limit_with(&bare, &[(device::MEDIUM.info, memory)], None),
+                None
+            );
         }
         assert_eq!(
-            limit(&bare, &[(device::TRANSPORT.info, "pmem")], None),
+            speed_limit_with(&bare, &[(device::TRANSPORT.info, "pmem")], None),
             None
         );
     }

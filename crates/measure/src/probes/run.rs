@@ -1,10 +1,11 @@
-//! Runs a plan: scratch directory, warm-up, rounds, workloads, removal. A round is a turn of each
-//! method back to back, then paced commits of the server's methods for three times as long; the
-//! paced ones decide.
+//! Runs a plan: scratch directory, warm-up, rounds, workloads, removal. In a round each method
+//! commits back to back. Then the server's methods make paced commits for three times as long;
+//! paced commits decide.
 //!
-//! After a cancel the run ends within one commit, or one chunk while it fills a file, plus the
-//! removal; a disk that hangs in a call cannot be left sooner. Incomplete rounds are discarded: a
-//! comparison needs every method.
+//! After a cancel the run ends within one commit, or one chunk of a file that is being filled, plus
+//! the removal. A disk that hangs in a call cannot be left sooner.
+//!
+//! Incomplete rounds are discarded, because a comparison needs every method.
 
 use std::os::fd::OwnedFd;
 use std::time::{Duration, Instant};
@@ -12,49 +13,49 @@ use std::time::{Duration, Instant};
 use rustix::fs::OFlags;
 use rustix::io::Errno;
 
-use super::commit::{CommitTiming, Cursor, WriteBuffer, Writer};
-use super::control::{Control, Stop};
-use super::counters::{DiskStats, ProcessorTime, SuspendClocks};
-use super::error::{ErrorKind, ProbeError, display_path};
-use super::method::open_flags;
+use super::cancellation::{CancelHandle, StopReason};
+use super::commit_writer::{CommitTiming, CommitWriter, WriteBuffer, WriteCursor};
+use super::counters::{CpuTime, DiskCounterReader, SuspendClocks};
+use super::error::{ProbeError, ProbeErrorKind, display_path};
 use super::pace;
 use super::plan::ProbePlan;
 use super::schedule::{Rng, commits_per_round};
-use super::scratch::Scratch;
+use super::scratch::ScratchDirectory;
+use super::wal_methods::open_flags;
 use super::workload::{self, WorkloadContext};
 use crate::measure::{
-    Cell, DiskTraffic, FlushCount, Measurement, Method, Phase, Progress, SampleContext, Samples,
-    Workload, WorkloadResult, add_samples, histogram, median_of, summarise,
+    DiskTraffic, FlushCount, Measurement, Method, MethodCell, Phase, ProbeSamples, Progress,
+    SampleContext, Workload, WorkloadResult, add_samples, histogram, median_of, summarise,
 };
 
 /// File that stands for a WAL segment.
 const WAL_FILE: &str = "wal";
 
-/// Runs a plan and reports progress. A cancelled probe is not an error.
-pub fn run(
+/// A cancelled probe is not an error: the result has the complete rounds.
+pub fn run_probe(
     plan: &ProbePlan,
-    control: &Control,
+    control: &CancelHandle,
     tell: &mut dyn FnMut(&Progress),
 ) -> Result<Measurement, ProbeError> {
     if plan.options.nice {
         lower_priority()?;
     }
     let mut run = ProbeRun::new(plan, control, tell);
-    let (processors, clocks) = (ProcessorTime::read(), SuspendClocks::read());
+    let (processors, clocks) = (CpuTime::read(), SuspendClocks::read());
     let outcome = run.measure();
-    let stolen = processors.zip(ProcessorTime::read());
+    let stolen = processors.zip(CpuTime::read());
     run.context.steal_percent =
-        stolen.and_then(|(before, after)| ProcessorTime::steal_percent(before, after));
+        stolen.and_then(|(before, after)| CpuTime::steal_percent(before, after));
     run.context.suspended_seconds = clocks.suspended_seconds();
     match outcome {
-        Ok(()) | Err(Stop::BudgetExhausted) => Ok(run.final_summary()),
-        Err(Stop::Cancelled) => {
+        Ok(()) | Err(StopReason::BudgetExhausted) => Ok(run.final_summary()),
+        Err(StopReason::Cancelled) => {
             run.context.cancelled = true;
             Ok(run.final_summary())
         }
-        Err(Stop::Failed(mut error)) => {
+        Err(StopReason::Failed(mut error)) => {
             run.context.stopped_by = Some(error.message.clone());
-            let measured = run.samples.rounds() > 0
+            let measured = run.samples.complete_round_count() > 0
                 || run.workload_results.iter().any(|found| found.rounds > 0);
             error.partial = measured.then(|| Box::new(run.final_summary()));
             Err(error)
@@ -64,24 +65,25 @@ pub fn run(
 
 struct ProbeRun<'a> {
     plan: &'a ProbePlan,
-    control: &'a Control,
+    control: &'a CancelHandle,
     report: &'a mut dyn FnMut(&Progress),
     started: Instant,
     reported_at: Instant,
-    /// Duration of the last report with figures, which may use a twentieth of the time.
+    /// Duration of the last report with figures. Reports with figures may use a twentieth of the
+    /// time.
     report_duration: Duration,
-    samples: Samples,
+    samples: ProbeSamples,
     context: SampleContext,
-    disks: DiskStats,
+    disks: DiskCounterReader,
     rng: Rng,
     pages: WriteBuffer,
-    buffered: Cursor,
-    direct: Cursor,
-    /// One per cell, at the same index; `None` if it cannot be measured.
-    writers: Vec<Option<Writer>>,
-    /// Latest latency per cell, in microseconds.
+    buffered: WriteCursor,
+    direct: WriteCursor,
+    /// One writer per cell, at the same index; `None` if the cell cannot be measured.
+    writers: Vec<Option<CommitWriter>>,
+    /// Latest median latency of each cell, in microseconds.
     costs: Vec<f64>,
-    /// Cells with paced commits, in the order of `samples.paced`.
+    /// Indices of the cells with paced commits, in the order of `samples.paced`.
     paced: Vec<usize>,
     workload_results: Vec<WorkloadResult>,
 }
@@ -90,11 +92,15 @@ struct ProbeRun<'a> {
 const MAX_WORKLOAD_WRITE: usize = 256 << 10;
 
 impl<'a> ProbeRun<'a> {
-    fn new(plan: &'a ProbePlan, control: &'a Control, tell: &'a mut dyn FnMut(&Progress)) -> Self {
+    fn new(
+        plan: &'a ProbePlan,
+        control: &'a CancelHandle,
+        tell: &'a mut dyn FnMut(&Progress),
+    ) -> Self {
         let cells = plan
             .rows
             .iter()
-            .map(|row| Cell::new(row.method, row.pages, row.as_server))
+            .map(|row| MethodCell::new(row.method, row.pages, row.as_server))
             .collect();
         let mut rng = Rng::new(plan.seed);
         let most_pages = plan
@@ -125,7 +131,7 @@ impl<'a> ProbeRun<'a> {
             started: now,
             reported_at: now,
             report_duration: Duration::ZERO,
-            samples: Samples {
+            samples: ProbeSamples {
                 cells,
                 paced: Vec::new(),
             },
@@ -137,15 +143,15 @@ impl<'a> ProbeRun<'a> {
                     .to_string(),
                 speed_limit: plan.speed_limit.clone(),
                 disks: plan.leaves.clone(),
-                clock_us: clock_us(),
+                clock_us: clock_cost_us(),
                 log: plan.log.clone(),
                 ..SampleContext::default()
             },
-            disks: DiskStats::new(&plan.leaves),
+            disks: DiskCounterReader::new(&plan.leaves),
             rng,
             pages,
-            buffered: Cursor::new(0, half),
-            direct: Cursor::new(plan.file_bytes - half, plan.file_bytes),
+            buffered: WriteCursor::new(0, half),
+            direct: WriteCursor::new(plan.file_bytes - half, plan.file_bytes),
             writers: Vec::new(),
             costs: Vec::new(),
             paced: Vec::new(),
@@ -157,10 +163,10 @@ impl<'a> ProbeRun<'a> {
         plan_page_bytes(self.plan) as u64
     }
 
-    fn measure(&mut self) -> Result<(), Stop> {
+    fn measure(&mut self) -> Result<(), StopReason> {
         self.report_progress(Phase::Preparing);
-        self.watch_idle_disks()?;
-        let scratch = Scratch::create(self.plan)?;
+        self.measure_idle_traffic()?;
+        let scratch = ScratchDirectory::create(self.plan)?;
         self.context.leftover = scratch.leftover_note();
         let room = if self.plan.options.force {
             Ok(())
@@ -168,25 +174,25 @@ impl<'a> ProbeRun<'a> {
             scratch.check_space(4 * self.plan.peak_bytes)
         };
         let outcome = room
-            .map_err(Stop::Failed)
+            .map_err(StopReason::Failed)
             .and_then(|()| self.measure_in_scratch(&scratch));
         self.writers.clear();
         self.report_progress(Phase::CleaningUp);
         let removed = scratch.remove();
         match (outcome, removed) {
-            (Err(Stop::Failed(mut first)), Err(left)) => {
+            (Err(StopReason::Failed(mut first)), Err(left)) => {
                 first.message = format!("{}; {}", first.message, left.message);
-                Err(Stop::Failed(first))
+                Err(StopReason::Failed(first))
             }
-            (_, Err(left)) => Err(Stop::Failed(left)),
+            (_, Err(left)) => Err(StopReason::Failed(left)),
             (outcome, Ok(())) => outcome,
         }
     }
 
-    fn measure_in_scratch(&mut self, scratch: &Scratch) -> Result<(), Stop> {
+    fn measure_in_scratch(&mut self, scratch: &ScratchDirectory) -> Result<(), StopReason> {
         if !self.plan.rows.is_empty() {
-            match self.compare(scratch) {
-                Ok(()) | Err(Stop::BudgetExhausted) => {}
+            match self.compare_methods(scratch) {
+                Ok(()) | Err(StopReason::BudgetExhausted) => {}
                 stop => return stop,
             }
             self.writers.clear();
@@ -198,7 +204,11 @@ impl<'a> ProbeRun<'a> {
         Ok(())
     }
 
-    fn run_workload(&mut self, workload: Workload, scratch: &Scratch) -> Result<(), Stop> {
+    fn run_workload(
+        &mut self,
+        workload: Workload,
+        scratch: &ScratchDirectory,
+    ) -> Result<(), StopReason> {
         let disks = self.plan.leaves_count_flushes.then_some(&self.disks);
         let limits = (
             Duration::from_secs_f64(self.plan.seconds),
@@ -226,7 +236,7 @@ impl<'a> ProbeRun<'a> {
             });
         };
         let mut series = Vec::new();
-        let outcome = workload::run(
+        let outcome = workload::run_workload(
             workload,
             &self.plan.redo,
             &mut stage,
@@ -234,35 +244,34 @@ impl<'a> ProbeRun<'a> {
             &mut series,
             &mut say,
         );
-        self.context.bytes_written += stage.written();
+        self.context.bytes_written += stage.bytes_written();
         self.workload_results.push(WorkloadResult::new(
             workload,
             &series,
             self.plan.options.keep_samples,
         ));
         match outcome {
-            Err(Stop::BudgetExhausted) => Ok(()),
+            Err(StopReason::BudgetExhausted) => Ok(()),
             outcome => outcome,
         }
     }
 
-    /// The comparison of the methods.
-    fn compare(&mut self, scratch: &Scratch) -> Result<(), Stop> {
+    fn compare_methods(&mut self, scratch: &ScratchDirectory) -> Result<(), StopReason> {
         let file = scratch.create_file(WAL_FILE, OFlags::empty());
         let file = file.map_err(|errno| scratch.probe_error(errno, "creating the scratch file"))?;
         let control = self.control;
         self.context.bytes_written += self.plan.file_bytes;
-        if !scratch.fill(&file, self.plan.file_bytes, &|| !control.is_cancelled())? {
-            return Err(Stop::Cancelled);
+        if !scratch.fill_file(&file, self.plan.file_bytes, &|| !control.is_cancelled())? {
+            return Err(StopReason::Cancelled);
         }
         self.open_writers(scratch)?;
         self.warm_up()?;
-        self.choose_paced();
-        self.rounds(scratch, &file)
+        self.choose_paced_cells();
+        self.run_rounds(scratch, &file)
     }
 
-    /// Reads the disks' counters briefly, before our first write.
-    fn watch_idle_disks(&mut self) -> Result<(), Stop> {
+    /// Measures the traffic of the disks for at most 0.1 s, before the probe's first write.
+    fn measure_idle_traffic(&mut self) -> Result<(), StopReason> {
         let Some(before) = self.disks.read() else {
             return Ok(());
         };
@@ -283,8 +292,8 @@ impl<'a> ProbeRun<'a> {
         Ok(())
     }
 
-    /// Opens the file once per cell. A refused O_DIRECT affects its own rows only.
-    fn open_writers(&mut self, scratch: &Scratch) -> Result<(), Stop> {
+    /// Opens the file once per cell. Refused O_DIRECT affects only the rows with O_DIRECT.
+    fn open_writers(&mut self, scratch: &ScratchDirectory) -> Result<(), StopReason> {
         for cell in &mut self.samples.cells {
             let opened = scratch.open_file(WAL_FILE, open_flags(cell.method));
             let writer = match opened {
@@ -300,10 +309,11 @@ impl<'a> ProbeRun<'a> {
                     )
                     .into());
                 }
-                Ok(file) => Some(Writer::new(cell.method, file)),
+                Ok(file) => Some(CommitWriter::new(cell.method, file)),
             };
-            let is_buffered =
-                |writer: &Writer| writer.is_buffered(&self.pages, self.plan.file_bytes / 2);
+            let is_buffered = |writer: &CommitWriter| {
+                writer.is_direct_io_buffered(&self.pages, self.plan.file_bytes / 2)
+            };
             if writer.as_ref().is_some_and(is_buffered) {
                 cell.error = Some("O_DIRECT is buffered here".to_owned());
             }
@@ -312,8 +322,9 @@ impl<'a> ProbeRun<'a> {
         Ok(())
     }
 
-    /// A few discarded commits with each method; they decide how many fit into a round.
-    fn warm_up(&mut self) -> Result<(), Stop> {
+    /// Makes a few discarded commits with each method; their latency decides how many commits fit
+    /// into a round.
+    fn warm_up(&mut self) -> Result<(), StopReason> {
         self.report_progress(Phase::WarmUp);
         for i in 0..self.samples.cells.len() {
             let begun = Instant::now();
@@ -322,27 +333,27 @@ impl<'a> ProbeRun<'a> {
                 && (times.is_empty() || begun.elapsed() < Duration::from_millis(10))
             {
                 self.check_cancelled()?;
-                match self.write_cell(i) {
+                match self.timed_cell_commit(i) {
                     None => break,
                     Some(Ok(done)) => times.push(done.micros),
                     Some(Err(Errno::INVAL)) if self.drop_direct_row(i) => break,
                     Some(Err(errno)) => return Err(self.commit_error(i, errno)),
                 }
             }
-            self.flush_cached(i)?;
+            self.flush_unflushed_cell(i)?;
             self.costs.push(median_of(&times));
         }
         Ok(())
     }
 
-    /// Drops a direct row whose first write was refused, as by a disk with blocks larger than a
-    /// page; `false` if the row is not direct.
+    /// Drops a row with O_DIRECT whose first write was refused, as by a disk with blocks larger
+    /// than a page. Returns false for a row without O_DIRECT.
     fn drop_direct_row(&mut self, i: usize) -> bool {
         match (self.samples.cells.get_mut(i), self.writers.get_mut(i)) {
             (Some(cell), Some(writer)) if cell.method.is_direct() => {
                 cell.error = Some(format!(
                     "O_DIRECT writes of {} are refused here",
-                    self.plan.log.page_size()
+                    self.plan.log.page_size_text()
                 ));
                 *writer = None;
                 true
@@ -351,12 +362,12 @@ impl<'a> ProbeRun<'a> {
         }
     }
 
-    fn rounds(&mut self, scratch: &Scratch, file: &OwnedFd) -> Result<(), Stop> {
+    fn run_rounds(&mut self, scratch: &ScratchDirectory, file: &OwnedFd) -> Result<(), StopReason> {
         loop {
             let before = self.disks.read();
             let (begun, ours) = (Instant::now(), self.context.bytes_written);
-            let round = self.round()?;
-            let paced = self.paced_turns(3 * begun.elapsed());
+            let round = self.run_round()?;
+            let paced = self.run_paced_turns(3 * begun.elapsed());
             scratch.check_linked(file)?;
             let traffic = before
                 .zip(self.disks.read())
@@ -398,8 +409,9 @@ impl<'a> ProbeRun<'a> {
             .sum()
     }
 
-    /// Every method once, in a new order. Returns the latencies of each cell, at its index.
-    fn round(&mut self) -> Result<Vec<Vec<f64>>, Stop> {
+    /// Runs every method once, in a new random order. Returns the latencies of each cell, at the
+    /// index of the cell.
+    fn run_round(&mut self) -> Result<Vec<Vec<f64>>, StopReason> {
         let cells = self.samples.cells.len();
         let share_us = (1e6 * self.plan.seconds / 64.0).clamp(5e3, 150e3) / cells as f64;
         let share_bytes = (self.plan.max_bytes - self.plan.file_bytes) / (64 * cells as u64);
@@ -413,23 +425,23 @@ impl<'a> ProbeRun<'a> {
             }
             let (method, bytes) = (cell.method, u64::from(cell.pages) * self.page_bytes());
             let count = commits_per_round(*cost, share_us, bytes, share_bytes);
-            let before = self.flushes(method);
-            // The first commit after another method may pay for what that one left.
+            let before = self.read_flush_count(method);
+            // The first commit after another method may pay for work that the other method left.
             let first = usize::from(count >= 8);
             let mut times = Vec::with_capacity(count);
             for nth in 0..count + first {
                 self.check_budget()?;
-                let done = self.commit(i)?;
+                let done = self.commit_unless_cancelled(i)?;
                 if nth >= first && !done.interrupted {
                     times.push(done.micros);
                 }
             }
-            if let (Some(before), Some(after)) = (before, self.flushes(method)) {
-                self.count_flushes(i, after.saturating_sub(before), count + first);
+            if let (Some(before), Some(after)) = (before, self.read_flush_count(method)) {
+                self.add_flush_count(i, after.saturating_sub(before), count + first);
             }
-            self.flush_cached(i)?;
+            self.flush_unflushed_cell(i)?;
             if times.is_empty() {
-                return Err(Stop::BudgetExhausted);
+                return Err(StopReason::BudgetExhausted);
             }
             if let Some(slot) = round.get_mut(i) {
                 *slot = times;
@@ -438,7 +450,7 @@ impl<'a> ProbeRun<'a> {
         Ok(round)
     }
 
-    fn flushes(&self, method: Method) -> Option<u64> {
+    fn read_flush_count(&self, method: Method) -> Option<u64> {
         let counted = self.plan.leaves_count_flushes && method.has_counted_flushes();
         if counted {
             self.disks.read()?.flushes
@@ -447,7 +459,7 @@ impl<'a> ProbeRun<'a> {
         }
     }
 
-    fn count_flushes(&mut self, i: usize, flushes: u64, commits: usize) {
+    fn add_flush_count(&mut self, i: usize, flushes: u64, commits: usize) {
         if let Some(cell) = self.samples.cells.get_mut(i) {
             let count = cell.flushes.get_or_insert_with(FlushCount::default);
             count.flushes += flushes;
@@ -455,9 +467,10 @@ impl<'a> ProbeRun<'a> {
         }
     }
 
-    /// Paced cells: the server's methods with one page, or with every number of pages.
-    fn choose_paced(&mut self) {
-        let is_paced = |c: &Cell| {
+    /// Selects the cells for paced commits: the server's methods with one page, or with every
+    /// number of pages.
+    fn choose_paced_cells(&mut self) {
+        let is_paced = |c: &MethodCell| {
             let wanted = c.pages == 1 || self.plan.all_paced;
             wanted && c.as_server && c.method.is_durable() && c.error.is_none()
         };
@@ -468,12 +481,12 @@ impl<'a> ProbeRun<'a> {
             .enumerate()
             .filter(|(_, cell)| is_paced(cell));
         (self.paced, self.samples.paced) = cells
-            .map(|(i, c)| (i, Cell::new(c.method, c.pages, c.as_server)))
+            .map(|(i, c)| (i, MethodCell::new(c.method, c.pages, c.as_server)))
             .unzip();
     }
 
-    /// Turns of paced commits for about this long, at least one.
-    fn paced_turns(&mut self, time: Duration) -> Result<(), Stop> {
+    /// Makes turns of paced commits for about `time`, at least one turn.
+    fn run_paced_turns(&mut self, time: Duration) -> Result<(), StopReason> {
         let begun = Instant::now();
         let mut turns = 0_u32;
         let mut round = vec![Vec::new(); self.paced.len()];
@@ -481,7 +494,7 @@ impl<'a> ProbeRun<'a> {
         while !self.paced.is_empty()
             && (turns == 0 || begun.elapsed() + begun.elapsed() / turns <= time)
         {
-            match self.paced_turn() {
+            match self.run_paced_turn() {
                 Ok(turn) if turn.iter().any(|done| done.interrupted) => {}
                 Ok(turn) => round
                     .iter_mut()
@@ -504,9 +517,9 @@ impl<'a> ProbeRun<'a> {
         outcome
     }
 
-    /// A paced commit with each of the server's methods, in a new order: one may pay for what the
-    /// last one left.
-    fn paced_turn(&mut self) -> Result<Vec<CommitTiming>, Stop> {
+    /// Makes a paced commit with each of the server's methods. The order is random, because a
+    /// commit may pay for work that the commit before left.
+    fn run_paced_turn(&mut self) -> Result<Vec<CommitTiming>, StopReason> {
         let mut turn = Vec::with_capacity(self.paced.len());
         for nth in self.rng.permutation(self.paced.len()) {
             self.check_budget()?;
@@ -514,14 +527,14 @@ impl<'a> ProbeRun<'a> {
             let Some(i) = self.paced.get(nth).copied() else {
                 continue;
             };
-            turn.push((nth, self.commit(i)?));
+            turn.push((nth, self.commit_unless_cancelled(i)?));
         }
         turn.sort_by_key(|(nth, _)| *nth);
         Ok(turn.into_iter().map(|(_, done)| done).collect())
     }
 
     /// `None` if the cell cannot be measured.
-    fn write_cell(&mut self, i: usize) -> Option<Result<CommitTiming, Errno>> {
+    fn timed_cell_commit(&mut self, i: usize) -> Option<Result<CommitTiming, Errno>> {
         let (cell, writer) = (self.samples.cells.get(i)?, self.writers.get(i)?.as_ref()?);
         let pages = self
             .pages
@@ -535,17 +548,17 @@ impl<'a> ProbeRun<'a> {
         Some(writer.commit(pages, cursor.advance(pages.len())))
     }
 
-    /// A commit of a measurable cell; can be cancelled.
-    fn commit(&mut self, i: usize) -> Result<CommitTiming, Stop> {
+    /// Checks for a cancel before the commit; fails for a cell that cannot be measured.
+    fn commit_unless_cancelled(&mut self, i: usize) -> Result<CommitTiming, StopReason> {
         self.check_cancelled()?;
-        match self.write_cell(i) {
+        match self.timed_cell_commit(i) {
             Some(Ok(done)) => Ok(done),
             Some(Err(errno)) => Err(self.commit_error(i, errno)),
-            None => Err(Stop::BudgetExhausted),
+            None => Err(StopReason::BudgetExhausted),
         }
     }
 
-    fn commit_error(&self, i: usize, errno: Errno) -> Stop {
+    fn commit_error(&self, i: usize, errno: Errno) -> StopReason {
         let method = self
             .samples
             .cells
@@ -559,8 +572,8 @@ impl<'a> ProbeRun<'a> {
         .into()
     }
 
-    /// Flushes what unflushed commits left in the page cache.
-    fn flush_cached(&self, i: usize) -> Result<(), Stop> {
+    /// Acts only on a cell whose method does not flush.
+    fn flush_unflushed_cell(&self, i: usize) -> Result<(), StopReason> {
         let floor = self.samples.cells.get(i).filter(|c| !c.method.is_durable());
         let writer = floor.and(self.writers.get(i).and_then(Option::as_ref));
         let failed = |errno| {
@@ -569,38 +582,38 @@ impl<'a> ProbeRun<'a> {
         writer.map_or(Ok(()), |w| w.flush_cached().map_err(|e| failed(e).into()))
     }
 
-    fn check_cancelled(&self) -> Result<(), Stop> {
+    fn check_cancelled(&self) -> Result<(), StopReason> {
         if self.control.is_cancelled() {
-            Err(Stop::Cancelled)
+            Err(StopReason::Cancelled)
         } else {
             Ok(())
         }
     }
 
-    /// Whether time and bytes allow another commit in this round.
-    fn check_budget(&self) -> Result<(), Stop> {
-        let over = self.elapsed() > self.plan.seconds - 0.02;
+    /// Fails if the time or write limit of the comparison is reached.
+    fn check_budget(&self) -> Result<(), StopReason> {
+        let over = self.elapsed_seconds() > self.plan.seconds - 0.02;
         let pages: u64 = self.plan.rows.iter().map(|row| u64::from(row.pages)).sum();
         let most = self.plan.max_bytes - pages * self.page_bytes();
         if over || self.context.bytes_written > most {
-            Err(Stop::BudgetExhausted)
+            Err(StopReason::BudgetExhausted)
         } else {
             Ok(())
         }
     }
 
-    fn elapsed(&self) -> f64 {
+    fn elapsed_seconds(&self) -> f64 {
         self.started.elapsed().as_secs_f64()
     }
 
-    fn summary(&mut self) -> Measurement {
-        self.context.seconds = self.elapsed();
+    fn summarise_so_far(&mut self) -> Measurement {
+        self.context.seconds = self.elapsed_seconds();
         summarise(&self.samples, &self.context)
     }
 
-    /// The result with the fields that only the end adds.
+    /// Adds the workloads and, on request, every sample to the summary.
     fn final_summary(&mut self) -> Measurement {
-        let mut measurement = self.summary();
+        let mut measurement = self.summarise_so_far();
         if self.plan.options.keep_samples {
             add_samples(&mut measurement, &self.samples);
         }
@@ -608,27 +621,27 @@ impl<'a> ProbeRun<'a> {
         measurement
     }
 
-    /// Reports progress; with figures at most ten times a second.
+    /// Reports progress. Figures are included at most ten times a second.
     fn report_progress(&mut self, phase: Phase) {
-        let rounds = self.samples.rounds();
+        let rounds = self.samples.complete_round_count();
         let pause = (20 * self.report_duration).max(Duration::from_millis(100));
-        // The final report contains everything.
+        // The first and the last report always include figures.
         let first_or_last = rounds == 1 || phase == Phase::CleaningUp;
         let due = rounds > 0 && (self.reported_at.elapsed() > pause || first_or_last);
         let (interim, histogram) = if due {
             let begun = Instant::now();
-            let default = self.samples.paced(self.samples.default_method(), 1);
+            let default = self.samples.paced_cell(self.samples.reference_method(), 1);
             let histogram = default
                 .map(|cell| histogram(&cell.rounds.concat()))
                 .unwrap_or_default();
-            let interim = self.summary().without_final_caveats();
+            let interim = self.summarise_so_far().without_final_caveats();
             self.reported_at = Instant::now();
             self.report_duration = begun.elapsed();
             (Some(interim), histogram)
         } else {
             (None, Vec::new())
         };
-        let seconds = self.elapsed();
+        let seconds = self.elapsed_seconds();
         let progress = Progress {
             phase,
             round: u32::try_from(rounds).unwrap_or(u32::MAX),
@@ -646,12 +659,12 @@ fn plan_page_bytes(plan: &ProbePlan) -> usize {
     plan.log.page_bytes as usize
 }
 
-/// Lowest CPU priority for this thread and those it starts. The I/O priority follows it, if the
-/// disk's scheduler has priorities (ioprio_set(2), "derived from the nice value").
+/// Sets the lowest CPU priority for this thread and threads that it starts later. The I/O priority
+/// follows if the disk's scheduler has priorities (ioprio_set(2), "derived from the nice value").
 fn lower_priority() -> Result<(), ProbeError> {
     let failed = |errno| {
         ProbeError::new(
-            ErrorKind::Other,
+            ProbeErrorKind::Other,
             format!("lowering the priority failed: {errno}; nothing was written"),
         )
     };
@@ -659,7 +672,7 @@ fn lower_priority() -> Result<(), ProbeError> {
 }
 
 /// Cost of two clock readings, in microseconds: the median of many.
-fn clock_us() -> f64 {
+fn clock_cost_us() -> f64 {
     let pair = |_| Instant::now().elapsed().as_nanos() as f64 / 1e3;
     median_of(&(0..201).map(pair).collect::<Vec<_>>())
 }

@@ -1,9 +1,9 @@
-//! The scratch directory: created in a place that is held open, and removed with all its files,
-//! however the probe ends. Names are looked up relative to open directories without following
+//! The scratch directory is created in a directory that is held open, and removed with all its
+//! files however the probe ends. Names are looked up relative to open directories without following
 //! links, so swapped directories redirect nothing.
 //!
 //! Files stay linked while in use: some kernels skip the log of unlinked files on btrfs, which
-//! makes them look faster.
+//! makes commits look faster.
 
 use std::os::fd::OwnedFd;
 use std::path::PathBuf;
@@ -11,21 +11,21 @@ use std::path::PathBuf;
 use rustix::fs::{AtFlags, CWD, FallocateFlags, IFlags, Mode, OFlags};
 use rustix::io::Errno;
 
-use super::commit::retry_interrupted;
-use super::directory::{
-    current_path, file_name, leftovers, lock, make_directory, new_scratch_name, remove_all_files,
-    remove_open_directory,
-};
-use super::error::{ErrorKind, ProbeError, display_path};
+use super::commit_writer::retry_interrupted;
+use super::error::{ProbeError, ProbeErrorKind, display_path};
 use super::plan::ProbePlan;
+use super::scratch_directory::{
+    current_path, find_leftovers, make_private_directory, mark_in_use, new_scratch_name,
+    remove_open_directory, remove_scratch_files, scratch_file_name,
+};
 use super::scratch_place::INHERITED_FLAGS;
-use super::watcher::Watcher;
-use crate::escape::Command;
+use super::scratch_watcher::ScratchWatcher;
+use crate::escape::ShellCommand;
 use crate::text;
 
-/// Sets inode flags that files inherit. One that the file system ignores is an error: the figures
-/// would not be those of the target.
-pub fn set_flags(directory: &OwnedFd, flags: IFlags) -> Result<(), Errno> {
+/// Sets inode flags that files inherit. A flag that the file system ignores is an error, because
+/// the figures would not be those of the target.
+pub fn set_inherited_inode_flags(directory: &OwnedFd, flags: IFlags) -> Result<(), Errno> {
     let inherited = flags & INHERITED_FLAGS;
     let others = rustix::fs::ioctl_getflags(directory)? - INHERITED_FLAGS;
     rustix::fs::ioctl_setflags(directory, others | inherited)?;
@@ -40,16 +40,16 @@ pub fn set_flags(directory: &OwnedFd, flags: IFlags) -> Result<(), Errno> {
 /// Bytes written between two checks of the cancel flag.
 const CHUNK_BYTES: usize = 1 << 20;
 
-/// Removed when dropped.
-pub struct Scratch {
+/// The directory is removed when this value is dropped.
+pub struct ScratchDirectory {
     place: OwnedFd,
     path: PathBuf,
     name: String,
     directory: OwnedFd,
-    watcher: Option<Watcher>,
+    watcher: Option<ScratchWatcher>,
 }
 
-impl Scratch {
+impl ScratchDirectory {
     pub fn create(plan: &ProbePlan) -> Result<Self, ProbeError> {
         let path = plan.directory.clone();
         let failed = |errno| ProbeError::from_errno(errno, "creating the scratch directory", &path);
@@ -61,19 +61,19 @@ impl Scratch {
                 "{} was replaced by another directory; probe again",
                 display_path(&path)
             );
-            return Err(ProbeError::new(ErrorKind::Removed, says));
+            return Err(ProbeError::new(ProbeErrorKind::Removed, says));
         }
         let name = new_scratch_name();
-        let mut watcher = Watcher::start(&plan.program, &place)?;
-        // Started before the directory exists; if dropped without `Done`, as by an error from here
-        // on, it cleans up.
+        let mut watcher = ScratchWatcher::start(&plan.program, &place)?;
+        // The watcher starts before the directory exists. If an error below drops the watcher
+        // without `Done`, the watcher cleans up.
         watcher.announce_name(&name)?;
-        let directory = make_directory(&place, &name).map_err(failed)?;
+        let directory = make_private_directory(&place, &name).map_err(failed)?;
         watcher.report_inode(rustix::fs::fstat(&directory).map_err(failed)?.st_ino);
-        // Without a lock the next probe goes by the name.
-        let _ = lock(&directory);
+        // Without a lock, the next probe checks the process id in the name.
+        let _ = mark_in_use(&directory);
         if let Some(flags) = plan.flags {
-            set_flags(&directory, flags).map_err(|errno| {
+            set_inherited_inode_flags(&directory, flags).map_err(|errno| {
                 ProbeError::from_errno(
                     errno,
                     "setting the target's inode flags on the scratch directory",
@@ -90,17 +90,17 @@ impl Scratch {
         })
     }
 
-    /// A sentence about leftover directories of killed probes. A probe removes only its own, so
-    /// that nobody can make it remove anything else.
+    /// A sentence about leftover directories of killed probes. A probe removes only its own
+    /// directory, so that nobody can make a probe remove another one.
     pub fn leftover_note(&self) -> Option<String> {
-        let left = leftovers(&self.place);
+        let left = find_leftovers(&self.place);
         let (first, others) = left.split_first()?;
         let path = display_path(&self.path.join(first));
         let more = match others.len() {
             0 => String::new(),
             more => format!("; {more} more are in the same place"),
         };
-        Some(match Command::new("rm -r ").value(&path) {
+        Some(match ShellCommand::new("rm -r ").append_value(&path) {
             Some(command) => {
                 format!(
                     "An earlier probe was killed and left a scratch directory; `{command}` removes it{more}."
@@ -114,7 +114,7 @@ impl Scratch {
         })
     }
 
-    /// The name is derived from `what`.
+    /// Creates a file whose name is derived from `what`.
     pub fn create_file(&self, what: &str, flags: OFlags) -> Result<OwnedFd, Errno> {
         let flags = flags
             | OFlags::RDWR
@@ -124,7 +124,7 @@ impl Scratch {
             | OFlags::CLOEXEC;
         rustix::fs::openat(
             &self.directory,
-            file_name(what),
+            scratch_file_name(what),
             flags,
             Mode::RUSR | Mode::WUSR,
         )
@@ -132,30 +132,36 @@ impl Scratch {
 
     pub fn open_file(&self, what: &str, flags: OFlags) -> Result<OwnedFd, Errno> {
         let flags = flags | OFlags::RDWR | OFlags::NOFOLLOW | OFlags::CLOEXEC;
-        rustix::fs::openat(&self.directory, file_name(what), flags, Mode::empty())
+        rustix::fs::openat(
+            &self.directory,
+            scratch_file_name(what),
+            flags,
+            Mode::empty(),
+        )
     }
 
     pub fn rename(&self, from: &str, to: &str) -> Result<(), Errno> {
         rustix::fs::renameat(
             &self.directory,
-            file_name(from),
+            scratch_file_name(from),
             &self.directory,
-            file_name(to),
+            scratch_file_name(to),
         )
     }
 
     pub fn unlink(&self, what: &str) -> Result<(), Errno> {
-        rustix::fs::unlinkat(&self.directory, file_name(what), AtFlags::empty())
+        rustix::fs::unlinkat(&self.directory, scratch_file_name(what), AtFlags::empty())
     }
 
-    /// fsync of the directory.
     pub fn sync_directory(&self) -> Result<(), Errno> {
         retry_interrupted(&mut false, || rustix::fs::fsync(&self.directory))
     }
 
-    /// Checks that this many bytes can be written, by a reservation that is released at once: free
-    /// space does not show quotas. Passes if the file system has no reservations; skipped in
-    /// memory, where a reservation takes the memory.
+    /// Checks that `bytes` can be written, by a reservation that is released at once, because free
+    /// space does not show quotas.
+    ///
+    /// The check passes if the file system has no reservations. In memory the check is skipped,
+    /// because a reservation would use up the memory.
     pub fn check_space(&self, bytes: u64) -> Result<(), ProbeError> {
         const ROOM: &str = "room";
         if self.is_in_memory() {
@@ -174,7 +180,7 @@ impl Scratch {
         let doing = || {
             format!(
                 "reserving {}, four times what a probe needs,",
-                text::bytes(bytes)
+                text::format_bytes(bytes)
             )
         };
         reserved
@@ -182,16 +188,16 @@ impl Scratch {
             .map_err(|errno| self.probe_error(errno, &doing()))
     }
 
-    /// tmpfs or ramfs, by magic number (linux/magic.h).
+    /// True on tmpfs and ramfs, by magic number (linux/magic.h).
     fn is_in_memory(&self) -> bool {
         let magic = rustix::fs::fstatfs(&self.directory).map(|found| u64::try_from(found.f_type));
         matches!(magic, Ok(Ok(0x0102_1994 | 0x8584_58f6)))
     }
 
     /// Fills a file with zeros and flushes it, as a server does with a new WAL segment
-    /// (`wal_init_zero`). `go_on` is called between chunks; if it ends the write, the result is
-    /// `false`.
-    pub fn fill(
+    /// (`wal_init_zero`). `go_on` is called between chunks; the result is false if `go_on` ended
+    /// the write.
+    pub fn fill_file(
         &self,
         file: &OwnedFd,
         bytes: u64,
@@ -210,17 +216,17 @@ impl Scratch {
         }
     }
 
-    /// The same for the directory, while its files come and go.
+    /// Fails if the directory was removed; its files may come and go.
     pub fn check_exists(&self) -> Result<(), ProbeError> {
         self.check_linked(&self.directory)
     }
 
     pub fn remove_files(&self) -> Result<(), ProbeError> {
-        remove_all_files(&self.directory)
+        remove_scratch_files(&self.directory)
             .map_err(|errno| self.probe_error(errno, "removing scratch files"))
     }
 
-    /// A kernel error here; `doing` names the step.
+    /// `doing` names the failed step.
     pub fn probe_error(&self, errno: Errno, doing: &str) -> ProbeError {
         ProbeError::from_errno(errno, doing, &self.path)
     }
@@ -240,20 +246,20 @@ impl Scratch {
             let left = display_path(
                 &current_path(&self.directory).unwrap_or_else(|| self.path.join(&self.name)),
             );
-            error.message = format!("{}; it is still there: {left}", error.message);
+            error.message = format!("{}; the directory is still there: {left}", error.message);
             error
         })
     }
 }
 
-impl Drop for Scratch {
+impl Drop for ScratchDirectory {
     fn drop(&mut self) {
-        // Nobody is left to receive an error.
+        // No caller is left to receive an error.
         let _ = self.remove_directory();
     }
 }
 
-/// See [`Scratch::fill`].
+/// See [`ScratchDirectory::fill_file`].
 pub(super) fn fill_with_zeros(
     file: &OwnedFd,
     bytes: u64,
@@ -284,9 +290,8 @@ mod tests {
     use std::os::unix::fs::{MetadataExt, PermissionsExt, symlink};
 
     use super::*;
-    use crate::probes::directory::open_own;
+    use crate::probes::scratch_directory::open_if_own;
 
-    /// Directories of killed probes are reported, but not those in use or of similar name.
     #[test]
     fn only_our_own_that_nobody_uses_are_left() {
         let outside = tempfile::tempdir().unwrap();
@@ -294,11 +299,11 @@ mod tests {
         let ours = [new_scratch_name(), new_scratch_name()];
         let held = ours
             .each_ref()
-            .map(|name| make_directory(&place, name).unwrap());
+            .map(|name| make_private_directory(&place, name).unwrap());
         for directory in &held {
-            lock(directory).unwrap();
+            mark_in_use(directory).unwrap();
         }
-        assert_eq!(leftovers(&place), Vec::<String>::new(), "in use");
+        assert_eq!(find_leftovers(&place), Vec::<String>::new(), "in use");
         let [used, left] = held;
         drop(left);
         let open = new_scratch_name();
@@ -324,7 +329,7 @@ mod tests {
             fs::create_dir(&path).unwrap();
             fs::set_permissions(path, fs::Permissions::from_mode(0o700)).unwrap();
         }
-        assert_eq!(leftovers(&place), [ours[1].clone()]);
+        assert_eq!(find_leftovers(&place), [ours[1].clone()]);
         drop(used);
     }
 
@@ -335,9 +340,11 @@ mod tests {
         let ours = outside.path().join("ours");
         let make = || {
             fs::create_dir(&ours).unwrap();
-            (0..300).for_each(|i| fs::write(ours.join(file_name(&i.to_string())), "x").unwrap());
+            (0..300).for_each(|i| {
+                fs::write(ours.join(scratch_file_name(&i.to_string())), "x").unwrap()
+            });
         };
-        let remove = |name: &str, inode| match open_own(&place, name, inode)? {
+        let remove = |name: &str, inode| match open_if_own(&place, name, inode)? {
             Some(directory) => remove_open_directory(&place, name, &directory),
             None => Ok(()),
         };
@@ -355,7 +362,11 @@ mod tests {
 
         make();
         fs::write(outside.path().join("theirs"), "x").unwrap();
-        symlink(outside.path().join("theirs"), ours.join(file_name("link"))).unwrap();
+        symlink(
+            outside.path().join("theirs"),
+            ours.join(scratch_file_name("link")),
+        )
+        .unwrap();
         fs::write(ours.join("stranger"), "x").unwrap();
         assert_eq!(remove("ours", None), Err(Errno::NOTEMPTY));
         assert_eq!(
@@ -373,28 +384,44 @@ mod tests {
         );
     }
 
-    /// The owner of the parent directory may rename it, move it, or put another in its place.
+    /// The owner of the parent directory may rename or move the scratch directory, or put another
+    /// one in its place.
     #[test]
     fn what_was_renamed_meanwhile_is_found_and_removed() {
         let outside = tempfile::tempdir().unwrap();
         let place: OwnedFd = fs::File::open(outside.path()).unwrap().into();
         fs::create_dir(outside.path().join("deeper")).unwrap();
         for now in ["theirs", "deeper/theirs"] {
-            let directory = make_directory(&place, "ours").unwrap();
-            fs::write(outside.path().join("ours").join(file_name("x")), "x").unwrap();
+            let directory = make_private_directory(&place, "ours").unwrap();
+            fs::write(
+                outside.path().join("ours").join(scratch_file_name("x")),
+                "x",
+            )
+            .unwrap();
             fs::rename(outside.path().join("ours"), outside.path().join(now)).unwrap();
             fs::create_dir(outside.path().join("ours")).unwrap();
-            fs::write(outside.path().join("ours").join(file_name("x")), "x").unwrap();
+            fs::write(
+                outside.path().join("ours").join(scratch_file_name("x")),
+                "x",
+            )
+            .unwrap();
             remove_open_directory(&place, "ours", &directory).unwrap();
             assert!(!outside.path().join(now).exists(), "{now}");
             assert!(
-                outside.path().join("ours").join(file_name("x")).exists(),
-                "it is somebody else's"
+                outside
+                    .path()
+                    .join("ours")
+                    .join(scratch_file_name("x"))
+                    .exists(),
+                "it belongs to another user"
             );
             fs::remove_dir_all(outside.path().join("ours")).unwrap();
         }
-        let directory = make_directory(&place, "ours").unwrap();
-        assert_eq!(make_directory(&place, "ours").unwrap_err(), Errno::EXIST);
+        let directory = make_private_directory(&place, "ours").unwrap();
+        assert_eq!(
+            make_private_directory(&place, "ours").unwrap_err(),
+            Errno::EXIST
+        );
         fs::remove_dir(outside.path().join("ours")).unwrap();
         remove_open_directory(&place, "ours", &directory).unwrap();
     }

@@ -1,9 +1,9 @@
-//! The place of the scratch directory: the requested directory, or its parent if that belongs to a
-//! database. Its figures must be those of the target: same file system and subvolume (`st_dev`),
+//! The place of the scratch directory: the requested directory, or the parent directory of a
+//! database. Figures there must be those of the target: same file system and subvolume (`st_dev`),
 //! same inode flags (ioctl_iflags(2)).
 //!
-//! Quota project ids cannot be read without unsafe code and are not compared; whether a directory
-//! passes one on is.
+//! Quota project ids cannot be read without unsafe code and are not compared. The flag that passes
+//! a project id on to new files is compared.
 
 use std::fs;
 use std::os::fd::{AsFd, OwnedFd};
@@ -12,31 +12,29 @@ use std::path::{Path, PathBuf};
 use rustix::fs::{Access, AtFlags, CWD, Dir, IFlags, Mode, OFlags};
 
 use super::error::{Refusal, display_path};
-use crate::facts::{Area, Choice};
+use crate::facts::{Choice, ServerArea};
 use crate::text;
 
-/// A directory for the scratch directory.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct ScratchParent {
-    /// The directory; links followed.
+    /// Path with symbolic links resolved.
     pub directory: PathBuf,
-    /// Device and inode, to recognise it when it is opened again.
+    /// Device and inode number, checked when the directory is opened again.
     pub identity: (u64, u64),
     /// Inode flags of the target that the scratch directory would not inherit.
     pub flags: Option<IFlags>,
 }
 
-/// Space that a probe needs.
 #[derive(Clone, Copy, Debug)]
 pub struct SpaceNeeded {
     /// Bytes in use at a time.
     pub bytes: u64,
-    /// True if an exact fit suffices.
+    /// True if no margin has to stay free.
     pub exact_fit: bool,
 }
 
-/// The place for a target, or for the directory of `--scratch`. Network and FUSE file systems need
-/// `anywhere`.
+/// Finds the place for a target, or checks the directory of `--scratch`. `anywhere` allows network
+/// and FUSE file systems.
 pub fn find_place(
     target: &Path,
     scratch: Option<&Path>,
@@ -48,9 +46,10 @@ pub fn find_place(
         None => default_parent(target)?,
     };
     let path = place.path;
-    let directory = reopen(&place.directory).map_err(|e| Refusal::from_errno(e, &path))?;
+    let directory =
+        open_for_reading(&place.directory).map_err(|e| Refusal::from_errno(e, &path))?;
     if !anywhere {
-        check_class(&directory, &path)?;
+        check_not_network_or_fuse(&directory, &path)?;
     }
     check_writable(&directory, &path)?;
     check_space(&directory, &path, room)?;
@@ -62,7 +61,6 @@ pub fn find_place(
     })
 }
 
-/// An open directory with its path for display.
 #[derive(Debug)]
 struct OpenDirectory {
     directory: OwnedFd,
@@ -72,11 +70,11 @@ struct OpenDirectory {
 const PATH_FLAGS: OFlags = OFlags::PATH.union(OFlags::DIRECTORY).union(OFlags::CLOEXEC);
 
 impl OpenDirectory {
-    /// Links are followed.
+    /// Symbolic links are followed.
     fn open(path: &Path) -> Result<Self, Refusal> {
         let directory = rustix::fs::openat(CWD, path, PATH_FLAGS, Mode::empty())
             .map_err(|e| Refusal::from_errno(e, path))?;
-        // For display, and to recognise it when it is opened again.
+        // The resolved path is displayed, and opened again by the probe.
         let real = fs::canonicalize(path).map_err(|e| Refusal::from_errno(to_errno(&e), path))?;
         Ok(Self {
             directory,
@@ -84,7 +82,7 @@ impl OpenDirectory {
         })
     }
 
-    /// `None` for the root.
+    /// `None` for the root, or if the parent cannot be opened.
     fn parent(&self) -> Option<Self> {
         let path = self.path.parent()?.to_owned();
         let directory =
@@ -92,8 +90,8 @@ impl OpenDirectory {
         Some(Self { directory, path })
     }
 
-    /// Itself and all its parents, itself first. Each is opened from the one below, so that the
-    /// directory examined is the one written to.
+    /// The directory itself, then its parents up to the root. Each is opened from the one below, so
+    /// that the directory examined is the one written to.
     fn ancestors(self) -> Vec<Self> {
         let mut all = vec![self];
         while let Some(around) = all.last().and_then(Self::parent) {
@@ -103,15 +101,16 @@ impl OpenDirectory {
     }
 
     /// Device number of the file system; on btrfs, of the subvolume.
-    fn device(&self) -> Option<u64> {
+    fn device_number(&self) -> Option<u64> {
         rustix::fs::fstat(&self.directory)
             .ok()
             .map(|found| found.st_dev)
     }
 }
 
-/// Opens an O_PATH directory for reading.
-fn reopen(directory: &OwnedFd) -> Result<OwnedFd, rustix::io::Errno> {
+/// An O_PATH descriptor allows neither ioctl nor listing of names, so the directory is opened
+/// again.
+fn open_for_reading(directory: &OwnedFd) -> Result<OwnedFd, rustix::io::Errno> {
     let flags = OFlags::RDONLY | OFlags::DIRECTORY | OFlags::CLOEXEC;
     rustix::fs::openat(directory, ".", flags, Mode::empty())
 }
@@ -120,14 +119,14 @@ fn to_errno(error: &std::io::Error) -> rustix::io::Errno {
     rustix::io::Errno::from_io_error(error).unwrap_or(rustix::io::Errno::IO)
 }
 
-/// The directory of `--scratch`, if its figures are those of the target.
+/// The directory of `--scratch`, if figures there are those of the target.
 fn requested_parent(
     scratch: &Path,
     target: &Path,
 ) -> Result<(OpenDirectory, Option<IFlags>), Refusal> {
     let upward = OpenDirectory::open(scratch)?.ancestors();
     if let Some(database) = database_ancestor(&upward).and_then(|at| upward.get(at)) {
-        let why = "--scratch names a place in it".to_owned();
+        let why = "--scratch names a directory inside it".to_owned();
         return Err(Refusal::NoSiblingPlace {
             database: display_path(&database.path),
             why,
@@ -137,7 +136,7 @@ fn requested_parent(
         .into_iter()
         .next()
         .ok_or_else(|| Refusal::Missing(display_path(scratch)))?;
-    match OpenDirectory::open(target).map(|target| flag_difference(&place, &target)) {
+    match OpenDirectory::open(target).map(|target| inode_flags_to_set(&place, &target)) {
         Ok(Err(why)) => Err(Refusal::DifferentFilesystem {
             scratch: display_path(scratch),
             target: display_path(target),
@@ -148,7 +147,7 @@ fn requested_parent(
     }
 }
 
-/// The target, or the parent of its database.
+/// The target itself, or the parent directory of the database that the target belongs to.
 fn default_parent(target: &Path) -> Result<(OpenDirectory, Option<IFlags>), Refusal> {
     let mut upward = OpenDirectory::open(target)?.ancestors();
     let Some(at) = database_ancestor(&upward) else {
@@ -167,14 +166,14 @@ fn default_parent(target: &Path) -> Result<(OpenDirectory, Option<IFlags>), Refu
         .and_then(|top| upward.get(top))
     {
         return Err(refuse(format!(
-            "{} is the root of that file system or subvolume as mounted there, so its parent is on another one",
+            "{} is the top directory of its file system or subvolume, so its parent directory is on another one",
             display_path(&top.path)
         )));
     }
     let (Some(target), Some(parent)) = (upward.first(), upward.get(at + 1)) else {
         return Err(refuse("it has no parent directory".to_owned()));
     };
-    match flag_difference(parent, target) {
+    match inode_flags_to_set(parent, target) {
         Err(why) => Err(refuse(format!(
             "its parent {} is unsuitable: {why}",
             display_path(&parent.path)
@@ -183,24 +182,24 @@ fn default_parent(target: &Path) -> Result<(OpenDirectory, Option<IFlags>), Refu
     }
 }
 
-/// The topmost of the directories on the same file system and subvolume.
+/// Index of the topmost directory on the same file system and subvolume.
 fn top_of_mount(upward: &[OpenDirectory]) -> Option<usize> {
-    let here = upward.first()?.device()?;
+    let here = upward.first()?.device_number()?;
     upward
         .iter()
-        .take_while(|held| held.device() == Some(here))
+        .take_while(|held| held.device_number() == Some(here))
         .count()
         .checked_sub(1)
 }
 
-/// The topmost of the directories in which a database keeps files.
+/// Index of the topmost directory in which a database keeps files.
 fn database_ancestor(upward: &[OpenDirectory]) -> Option<usize> {
     upward
         .iter()
         .rposition(|held| holds_database(&held.directory))
 }
 
-/// The database that a directory belongs to, for display; `None` without one.
+/// Path of the database that a directory belongs to, for display; `None` without a database.
 pub fn enclosing_database(directory: OwnedFd, path: PathBuf) -> Option<String> {
     let upward = OpenDirectory { directory, path }.ancestors();
     database_ancestor(&upward)
@@ -208,21 +207,24 @@ pub fn enclosing_database(directory: OwnedFd, path: PathBuf) -> Option<String> {
         .map(|database| display_path(&database.path))
 }
 
-/// True if it has a name that only a database server makes.
+/// True if the directory has an entry that only a database server creates.
 fn holds_database(directory: &OwnedFd) -> bool {
     let is_there =
         |mark: &&str| rustix::fs::statat(directory, *mark, AtFlags::SYMLINK_NOFOLLOW).is_ok();
-    Area::ALL.iter().map(|area| area.database()).any(|server| {
-        server.marker_files.iter().any(is_there)
-            || server
-                .tablespace_prefix
-                .is_some_and(|mark| holds_tablespace(directory, mark))
-    })
+    ServerArea::ALL
+        .iter()
+        .map(|area| area.database_profile())
+        .any(|server| {
+            server.marker_files.iter().any(is_there)
+                || server
+                    .tablespace_prefix
+                    .is_some_and(|mark| holds_tablespace(directory, mark))
+        })
 }
 
-/// A directory with many names is not one.
+/// Reads at most 66 names: the top directory of a tablespace has few.
 fn holds_tablespace(directory: &OwnedFd, mark: &str) -> bool {
-    let mut names = reopen(directory)
+    let mut names = open_for_reading(directory)
         .and_then(Dir::new)
         .into_iter()
         .flatten()
@@ -236,18 +238,18 @@ fn holds_tablespace(directory: &OwnedFd, mark: &str) -> bool {
     names.any(|entry| is_its(entry.file_name().to_bytes()))
 }
 
-/// Inode flags that a scratch directory in this place needs for the target's figures. The error is
-/// a difference that no flag removes.
-fn flag_difference(
+/// Inode flags to set on the scratch directory, so that its figures are those of the target. The
+/// error names a difference that no flag removes.
+fn inode_flags_to_set(
     place: &OpenDirectory,
     target: &OpenDirectory,
 ) -> Result<Option<IFlags>, String> {
-    match (place.device(), target.device()) {
+    match (place.device_number(), target.device_number()) {
         (Some(a), Some(b)) if a == b => {}
-        (Some(_), Some(_)) => return Err("it is another file system or subvolume".to_owned()),
+        (Some(_), Some(_)) => return Err("it is on another file system or subvolume".to_owned()),
         _ => return Err("its file system is unknown".to_owned()),
     }
-    let (here, there) = (write_flags(place), write_flags(target));
+    let (here, there) = (relevant_inode_flags(place), relevant_inode_flags(target));
     match (here, there) {
         (here, there) if here == there => Ok(None),
         (Some(here), Some(there)) if INHERITED_FLAGS.contains(here ^ there) => Ok(Some(there)),
@@ -280,10 +282,11 @@ pub const INHERITED_FLAGS: IFlags = IFlags::NOCOW
     .union(IFlags::JOURNALING)
     .union(IFlags::SYNC);
 
-/// These, and the flag that inherits the quota project. Empty if the file system has none.
-fn write_flags(held: &OpenDirectory) -> Option<IFlags> {
+/// The inherited flags that are set on a directory, with the flag that passes on the quota project.
+/// Empty if the file system has no flags; `None` if the flags cannot be read.
+fn relevant_inode_flags(held: &OpenDirectory) -> Option<IFlags> {
     let matter = INHERITED_FLAGS | IFlags::PROJECT_INHERIT;
-    let directory = reopen(&held.directory).ok()?;
+    let directory = open_for_reading(&held.directory).ok()?;
     match rustix::fs::ioctl_getflags(&directory) {
         Ok(flags) => Some(flags & matter),
         Err(rustix::io::Errno::NOTTY | rustix::io::Errno::OPNOTSUPP | rustix::io::Errno::NOSYS) => {
@@ -293,7 +296,7 @@ fn write_flags(held: &OpenDirectory) -> Option<IFlags> {
     }
 }
 
-/// Magic numbers of linux/magic.h and of the file systems' own sources.
+/// The magic numbers are those of linux/magic.h and of the file systems' own sources.
 fn network_or_fuse(magic: u64) -> Option<&'static str> {
     match magic {
         0x6969 | 0x517b | 0xff53_4d42 | 0xfe53_4d42 | 0x00c3_6400 | 0x5346_414f | 0x0102_1997
@@ -305,7 +308,7 @@ fn network_or_fuse(magic: u64) -> Option<&'static str> {
     }
 }
 
-fn check_class(directory: &OwnedFd, path: &Path) -> Result<(), Refusal> {
+fn check_not_network_or_fuse(directory: &OwnedFd, path: &Path) -> Result<(), Refusal> {
     let statfs = rustix::fs::fstatfs(directory).map_err(|e| Refusal::from_errno(e, path))?;
     #[expect(clippy::cast_sign_loss, reason = "a bit pattern")]
     let magic = (statfs.f_type as u64) & 0xffff_ffff;
@@ -324,7 +327,7 @@ fn check_writable(directory: &OwnedFd, path: &Path) -> Result<(), Refusal> {
         .map_err(|e| Refusal::from_errno(e, path))
 }
 
-/// Requires four times the space in use at a time, and then 5 % of the file system left.
+/// Requires four times the bytes in use at a time, and that 5 % of the file system stay free.
 fn check_space(directory: &OwnedFd, path: &Path, room: &SpaceNeeded) -> Result<(), Refusal> {
     let vfs = rustix::fs::fstatvfs(directory).map_err(|e| Refusal::from_errno(e, path))?;
     let (size, free) = (
@@ -339,8 +342,11 @@ fn check_space(directory: &OwnedFd, path: &Path, room: &SpaceNeeded) -> Result<(
     };
     // A tmpfs without a limit reports zero blocks.
     if size > 0 && free < margin {
-        let (directory, free, needed) =
-            (display_path(path), text::bytes(free), text::bytes(margin));
+        let (directory, free, needed) = (
+            display_path(path),
+            text::format_bytes(free),
+            text::format_bytes(margin),
+        );
         return Err(Refusal::Space {
             directory,
             free,
@@ -367,7 +373,7 @@ mod tests {
         super::find_place(target, scratch, scratch.is_some(), &room)
     }
 
-    fn directory() -> (tempfile::TempDir, PathBuf) {
+    fn temporary_directory() -> (tempfile::TempDir, PathBuf) {
         let directory = tempfile::tempdir().unwrap();
         let real = directory.path().canonicalize().unwrap();
         (directory, real)
@@ -375,13 +381,13 @@ mod tests {
 
     #[test]
     fn a_plain_directory_is_its_own_place() {
-        let (_keep, path) = directory();
+        let (_keep, path) = temporary_directory();
         assert_eq!(find(&path, None, FILE).unwrap().directory, path);
     }
 
     #[test]
     fn databases_are_left_alone_at_any_depth() {
-        let (_keep, path) = directory();
+        let (_keep, path) = temporary_directory();
         for (mark, inside) in [
             ("PG_VERSION", "base/1"),
             ("archive_status", ""),
@@ -391,7 +397,7 @@ mod tests {
             let database = path.join(format!("with-{mark}"));
             fs::create_dir_all(database.join(inside)).unwrap();
             fs::write(database.join(mark), "").unwrap();
-            // Every database directory of a cluster has the same mark again.
+            // Every database directory of a cluster contains PG_VERSION too.
             fs::write(database.join(inside).join("PG_VERSION"), "").unwrap();
             assert_eq!(
                 find(&database.join(inside), None, FILE).unwrap().directory,
@@ -408,7 +414,7 @@ mod tests {
 
     #[test]
     fn links_do_not_hide_a_database() {
-        let (_keep, path) = directory();
+        let (_keep, path) = temporary_directory();
         let database = path.join("main");
         fs::create_dir(&database).unwrap();
         fs::write(database.join("PG_VERSION"), "15\n").unwrap();
@@ -427,7 +433,7 @@ mod tests {
 
     #[test]
     fn what_is_no_directory_is_said_to_be_none() {
-        let (_keep, path) = directory();
+        let (_keep, path) = temporary_directory();
         let missing = find(&path.join("none"), None, FILE).unwrap_err();
         assert!(
             matches!(missing, Refusal::Missing(_)) && missing.to_string().contains("--scratch"),
@@ -446,7 +452,7 @@ mod tests {
 
     #[test]
     fn scratch_elsewhere_is_refused() {
-        let (_keep, path) = directory();
+        let (_keep, path) = temporary_directory();
         let refusal = find(&path, Some(Path::new("/proc")), FILE).unwrap_err();
         assert!(
             matches!(refusal, Refusal::DifferentFilesystem { .. }),
@@ -457,7 +463,7 @@ mod tests {
 
     #[test]
     fn space_is_kept() {
-        let (_keep, path) = directory();
+        let (_keep, path) = temporary_directory();
         let refusal = find(
             &path,
             None,

@@ -1,54 +1,55 @@
-//! Workloads next to the comparison of methods. Each module has a `prepare` that creates files and
-//! returns load generators; a generator names its rows and runs one round of them.
+//! Workloads in addition to the comparison of methods. Each module has a `prepare` function that
+//! creates files and returns load generators. A generator names its rows and runs one round of
+//! them.
 //!
-//! A round runs every generator once in random order and counts only if complete; the first is
-//! warm-up. There is no early end on success: these figures are for information.
+//! A round runs every generator once in random order and counts only if complete; the first round
+//! is warm-up. The figures are for information, so no workload ends early on success.
 
 mod context;
 mod interference;
-mod files {
+mod small_files {
     //! Small files durably renamed, as programs replace files atomically: create, write 4 kB,
-    //! fsync, rename, fsync of the directory. ext4's fast_commit is meant for this; a server's WAL
-    //! does not use it. All threads share one directory; files of a pass are removed outside the
-    //! measured time.
+    //! fsync, rename, fsync of the directory. ext4's fast_commit targets this pattern; a server's
+    //! WAL does not use this pattern.
+    //!
+    //! All threads share one directory. The files of a pass are removed outside the measured time.
 
     use rustix::fs::OFlags;
     use rustix::io::Errno;
 
     use super::context::{LoadGenerator, OperationResult, WorkloadContext};
-    use crate::measure::{Pass, Series};
-    use crate::probes::commit::retry_interrupted;
-    use crate::probes::control::Stop;
+    use crate::measure::{RoundSamples, RowSamples};
+    use crate::probes::cancellation::StopReason;
+    use crate::probes::commit_writer::retry_interrupted;
 
     const THREADS: [u32; 4] = [1, 2, 4, 8];
 
-    /// Bytes of a file.
     const FILE_BYTES: usize = 4096;
 
     /// Most files of a pass.
     pub(in crate::probes) const MAX_FILES: u64 = 2_000;
 
-    pub(super) fn prepare(_: &WorkloadContext<'_>) -> Vec<Box<dyn LoadGenerator>> {
+    pub(super) fn create_load_generators(_: &WorkloadContext<'_>) -> Vec<Box<dyn LoadGenerator>> {
         THREADS
             .into_iter()
-            .map(|threads| Box::new(Files { threads }) as Box<dyn LoadGenerator>)
+            .map(|threads| Box::new(FileLoad { threads }) as Box<dyn LoadGenerator>)
             .collect()
     }
 
-    struct Files {
+    struct FileLoad {
         threads: u32,
     }
 
-    impl LoadGenerator for Files {
-        fn rows(&self) -> Vec<Series> {
+    impl LoadGenerator for FileLoad {
+        fn rows(&self) -> Vec<RowSamples> {
             let name = if self.threads == 1 {
                 "1 thread".to_owned()
             } else {
                 format!("{} threads", self.threads)
             };
-            let row = Series {
+            let row = RowSamples {
                 threads: self.threads,
-                ..Series::new(name, FILE_BYTES as u64)
+                ..RowSamples::new(name, FILE_BYTES as u64)
             };
             vec![if self.threads == 1 {
                 row
@@ -57,10 +58,13 @@ mod files {
             }]
         }
 
-        fn round(&mut self, stage: &WorkloadContext<'_>) -> Result<Vec<Pass>, Stop> {
+        fn run_round(
+            &mut self,
+            stage: &WorkloadContext<'_>,
+        ) -> Result<Vec<RoundSamples>, StopReason> {
             let limit = MAX_FILES / u64::from(self.threads);
             let one = |thread: u32, turn: u64| {
-                create_file(stage, thread, turn)
+                create_durable_file(stage, thread, turn)
                     .map_err(|errno| stage.stop_error(errno, "creating a small file"))
             };
             let pass = stage.run_threads(
@@ -76,8 +80,7 @@ mod files {
         }
     }
 
-    impl Files {
-        /// Removes the files of a pass.
+    impl FileLoad {
         fn remove_files(&self, stage: &WorkloadContext<'_>, limit: u64) -> Result<(), Errno> {
             for thread in 0..self.threads {
                 for turn in 0..limit {
@@ -95,7 +98,7 @@ mod files {
         format!("file-{thread}-{turn}")
     }
 
-    fn create_file(
+    fn create_durable_file(
         stage: &WorkloadContext<'_>,
         thread: u32,
         turn: u64,
@@ -119,10 +122,12 @@ mod files {
         })
     }
 }
-mod unflushed {
-    //! Writes without a flush, the lower bound of everything else: into the page cache, with an
-    //! open per write, and with O_DIRECT. `pg_test_fsync` opened the file for each of its
-    //! non-sync'ed writes up to version 14, so its releases match different rows.
+mod unflushed_writes {
+    //! Writes without a flush, the lower bound of all other latencies: into the page cache, with an
+    //! open for each write, and with O_DIRECT.
+    //!
+    //! `pg_test_fsync` up to version 14 opened the file for each non-sync'ed write, so releases of
+    //! the tool match different rows.
 
     use std::cell::Cell;
 
@@ -130,18 +135,18 @@ mod unflushed {
     use rustix::io::Errno;
 
     use super::context::{LoadGenerator, OperationResult, WorkloadContext};
-    use crate::measure::{Method, Pass, Series};
-    use crate::probes::commit::{Cursor, PAGE_BYTES, Writer};
-    use crate::probes::control::Stop;
-    use crate::probes::method::open_flags;
+    use crate::measure::{Method, RoundSamples, RowSamples};
+    use crate::probes::cancellation::StopReason;
+    use crate::probes::commit_writer::{CommitWriter, PAGE_BYTES, WriteCursor};
+    use crate::probes::wal_methods::open_flags;
 
     const FILE_NAME: &str = "floor";
 
-    pub(super) fn prepare(
+    pub(super) fn create_load_generators(
         stage: &WorkloadContext<'_>,
-    ) -> Result<Vec<Box<dyn LoadGenerator>>, Stop> {
+    ) -> Result<Vec<Box<dyn LoadGenerator>>, StopReason> {
         stage.create_filled_file(FILE_NAME)?;
-        let row = |name: &str| Series::new(name, PAGE_BYTES as u64);
+        let row = |name: &str| RowSamples::new(name, PAGE_BYTES as u64);
         let open = |method| stage.scratch.open_file(FILE_NAME, open_flags(method));
         let failed = |errno| stage.stop_error(errno, "opening the scratch file");
         let part = |row, kind| -> Box<dyn LoadGenerator> {
@@ -149,10 +154,10 @@ mod unflushed {
             Box::new(UnflushedWrites {
                 row,
                 kind,
-                cursor: Cursor::new(0, pages * PAGE_BYTES as u64),
+                cursor: WriteCursor::new(0, pages * PAGE_BYTES as u64),
             })
         };
-        let kept = |method| open(method).map(|file| Writer::new(method, file));
+        let kept = |method| open(method).map(|file| CommitWriter::new(method, file));
         let mut parts = vec![
             part(
                 row("write"),
@@ -163,7 +168,7 @@ mod unflushed {
                 DescriptorMode::Reopened,
             ),
         ];
-        let refused = |why: &str| Series {
+        let refused = |why: &str| RowSamples {
             error: Some(why.to_owned()),
             ..row("write, O_DIRECT")
         };
@@ -172,7 +177,7 @@ mod unflushed {
                 part(refused("O_DIRECT is refused here"), DescriptorMode::Refused)
             }
             Err(errno) => return Err(failed(errno)),
-            Ok(writer) if writer.is_buffered(stage.pages, 0) => part(
+            Ok(writer) if writer.is_direct_io_buffered(stage.pages, 0) => part(
                 refused("O_DIRECT is buffered here"),
                 DescriptorMode::Refused,
             ),
@@ -192,23 +197,26 @@ mod unflushed {
     }
 
     enum DescriptorMode {
-        KeptOpen(Writer),
+        KeptOpen(CommitWriter),
         Reopened,
         Refused,
     }
 
     struct UnflushedWrites {
-        row: Series,
+        row: RowSamples,
         kind: DescriptorMode,
-        cursor: Cursor,
+        cursor: WriteCursor,
     }
 
     impl LoadGenerator for UnflushedWrites {
-        fn rows(&self) -> Vec<Series> {
+        fn rows(&self) -> Vec<RowSamples> {
             vec![self.row.clone()]
         }
 
-        fn round(&mut self, stage: &WorkloadContext<'_>) -> Result<Vec<Pass>, Stop> {
+        fn run_round(
+            &mut self,
+            stage: &WorkloadContext<'_>,
+        ) -> Result<Vec<RoundSamples>, StopReason> {
             let (page, cursor) = (stage.pages.bytes(PAGE_BYTES), Cell::new(self.cursor));
             let place = || {
                 let mut next = cursor.get();
@@ -216,12 +224,12 @@ mod unflushed {
                 cursor.set(next);
                 at
             };
-            let done = |done: crate::probes::commit::CommitTiming| OperationResult {
+            let done = |done: crate::probes::commit_writer::CommitTiming| OperationResult {
                 flush_calls: 0,
                 interrupted: done.interrupted,
             };
             let pass = match &self.kind {
-                DescriptorMode::Refused => return Ok(vec![Pass::default()]),
+                DescriptorMode::Refused => return Ok(vec![RoundSamples::default()]),
                 DescriptorMode::KeptOpen(writer) => {
                     stage.repeat("a write", PAGE_BYTES as u64, MAX_WRITES, || {
                         writer.commit(page, place()).map(done)
@@ -230,22 +238,23 @@ mod unflushed {
                 DescriptorMode::Reopened => {
                     stage.repeat("a write", PAGE_BYTES as u64, MAX_WRITES, || {
                         let file = stage.scratch.open_file(FILE_NAME, OFlags::empty())?;
-                        Writer::new(Method::Floor, file)
+                        CommitWriter::new(Method::Floor, file)
                             .commit(page, place())
                             .map(done)
                     })?
                 }
             };
             self.cursor = cursor.get();
-            // Others must not pay for it.
+            // The flush happens here, so that the next load does not pay for the cached pages.
             let file = stage.scratch.open_file(FILE_NAME, OFlags::empty());
-            let settled = file.and_then(|file| Writer::new(Method::Floor, file).flush_cached());
+            let settled =
+                file.and_then(|file| CommitWriter::new(Method::Floor, file).flush_cached());
             settled.map_err(|errno| stage.stop_error(errno, "flushing the scratch file"))?;
             Ok(vec![pass])
         }
     }
 
-    /// Most writes of a pass; they are cheap, so nothing else limits them.
+    /// Most writes of a pass: nothing else limits cheap writes.
     const MAX_WRITES: u64 = 200;
 }
 mod group_commit;
@@ -256,16 +265,16 @@ mod transaction;
 
 use std::time::Duration;
 
-use super::control::Stop;
-use super::redo::RedoLogConfig;
+use super::cancellation::StopReason;
+use super::redo_log_config::RedoLogConfig;
 use super::schedule::Rng;
-use crate::measure::{Pass, Series, Workload};
+use crate::measure::{RoundSamples, RowSamples, Workload};
 
 use context::LoadGenerator;
 
 pub(super) use context::WorkloadContext;
 
-/// The time is divided into this many rounds. If more fit, there is still a limit: cheap operations
+/// The time is divided into this number of rounds. [`MAX_ROUNDS`] limits cheap operations, which
 /// must not fill a disk with writes.
 const TARGET_ROUNDS: u32 = 20;
 const MAX_ROUNDS: usize = 40;
@@ -276,27 +285,27 @@ const MAX_ROUNDS: usize = 40;
 const MAX_PASS: Duration = Duration::from_millis(400);
 const MIN_ROUNDS: u32 = 5;
 
-/// Runs a workload until time or bytes are used up, or it is cancelled. `redo` is how a server
-/// writes its redo log; `series` receives the results so far.
-pub(super) fn run(
+/// Runs a workload until time or bytes are used up, or the probe is cancelled. `redo` describes the
+/// server's redo log; `series` receives the results so far.
+pub(super) fn run_workload(
     workload: Workload,
     redo: &RedoLogConfig,
     stage: &mut WorkloadContext<'_>,
     rng: &mut Rng,
-    series: &mut Vec<Series>,
+    series: &mut Vec<RowSamples>,
     tell: &mut dyn FnMut(usize),
-) -> Result<(), Stop> {
+) -> Result<(), StopReason> {
     let mut generators = match workload {
-        Workload::Segment => segment::prepare(stage)?,
-        Workload::Group => group_commit::prepare(stage)?,
-        Workload::Innodb => innodb::prepare(stage)?,
-        Workload::Files => files::prepare(stage),
-        Workload::Entangle => interference::prepare(stage)?,
-        Workload::Floor => unflushed::prepare(stage)?,
-        Workload::PgTestFsync => pg_test_fsync::prepare(stage)?,
-        Workload::Transaction => transaction::prepare(stage, redo)?,
+        Workload::Segment => segment::create_load_generators(stage)?,
+        Workload::Group => group_commit::create_load_generators(stage)?,
+        Workload::Innodb => innodb::create_load_generators(stage)?,
+        Workload::Files => small_files::create_load_generators(stage),
+        Workload::Entangle => interference::create_load_generators(stage)?,
+        Workload::Floor => unflushed_writes::create_load_generators(stage)?,
+        Workload::PgTestFsync => pg_test_fsync::create_load_generators(stage)?,
+        Workload::Transaction => transaction::create_load_generators(stage, redo)?,
     };
-    // The tests of pg_test_fsync take as long as announced.
+    // The tests of pg_test_fsync run for the whole announced time.
     let (rounds, most) = match workload {
         Workload::PgTestFsync => (
             stage
@@ -308,18 +317,18 @@ pub(super) fn run(
     };
     let fixed = generators
         .iter()
-        .map(|generator| generator.fixed_bytes(stage))
+        .map(|generator| generator.extra_round_bytes(stage))
         .sum();
     stage.divide_budget(rounds, generators.len(), fixed);
-    let rows: Vec<Vec<Series>> = generators
+    let rows: Vec<Vec<RowSamples>> = generators
         .iter()
         .map(|generator| generator.rows())
         .collect();
     *series = rows.iter().flatten().cloned().collect();
     tell(0);
-    round(&mut generators, stage, rng)?;
+    run_generators_once(&mut generators, stage, rng)?;
     for done in 1..=most {
-        let passes = round(&mut generators, stage, rng)?;
+        let passes = run_generators_once(&mut generators, stage, rng)?;
         for (row, pass) in series.iter_mut().zip(passes.into_iter().flatten()) {
             if row.error.is_none() {
                 row.rounds.push(pass);
@@ -330,16 +339,16 @@ pub(super) fn run(
     Ok(())
 }
 
-/// Passes of each generator, at its index.
-fn round(
+/// Runs each generator once, in random order. Returns the passes at the index of the generator.
+fn run_generators_once(
     generators: &mut [Box<dyn LoadGenerator>],
     stage: &WorkloadContext<'_>,
     rng: &mut Rng,
-) -> Result<Vec<Vec<Pass>>, Stop> {
+) -> Result<Vec<Vec<RoundSamples>>, StopReason> {
     let mut passes = vec![Vec::new(); generators.len()];
     for i in rng.permutation(generators.len()) {
         if let (Some(generator), Some(slot)) = (generators.get_mut(i), passes.get_mut(i)) {
-            *slot = generator.round(stage)?;
+            *slot = generator.run_round(stage)?;
             stage.scratch.check_exists()?;
         }
     }

@@ -1,40 +1,39 @@
-//! The answer of a record: the candidates that may be best under every deciding load, and the
-//! faster sync method of each. None while anything is undecided. Whether the record is of the disk
-//! at hand is checked elsewhere.
+//! Answers from a trial's record: the candidates that may be best under every deciding load, and
+//! the gain by open_datasync.
+//!
+//! There is no answer while a deciding load is undecided. The caller checks that the record belongs
+//! to the disk at hand.
 
 use super::candidate::Candidate;
 use super::comparison::TrialOutcome;
 use super::interim_analysis::Ending;
 use super::load::CommitShape;
-use super::methods::MethodComparison;
+use super::load_result::LoadResult;
+use super::method_comparison::MethodComparison;
 use super::record::TrialRecord;
-use super::result::LoadResult;
 
-/// Answer of a settled trial.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct TrialAnswer {
-    /// May be the best, or are within 5 % of it, under every deciding load.
+    /// Candidates that may be the best, or are within 5 % of the best, under every deciding load.
     pub best: Vec<Candidate>,
-    /// Shown to be slower under at least one.
+    /// Candidates that are slower under at least one deciding load.
     pub slower: Vec<Candidate>,
 }
 
-/// Reason for a missing answer.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum NoAnswer {
-    /// Still running, or cut off.
+pub enum NoAnswerReason {
+    /// The trial is still running or was cut off.
     Unfinished,
-    /// Nothing could be compared.
+    /// The reference, or every other candidate, is unranked.
     NoResult,
-    /// No load of a database.
+    /// No load decides the file system for a database's log.
     OtherLoads,
-    /// The reference differs from itself.
+    /// Two runs of the reference differ.
     Inconclusive,
-    /// A deciding load is undecided.
     Undecided,
 }
 
-impl NoAnswer {
+impl NoAnswerReason {
     /// The reason, as the end of a sentence about the trial.
     pub fn reason(self) -> &'static str {
         match self {
@@ -42,7 +41,7 @@ impl NoAnswer {
             Self::NoResult => "the trial compared nothing",
             Self::OtherLoads => "the trial ran no load that decides for a database",
             Self::Inconclusive => {
-                "the first candidate differed from itself, so the trial was inconclusive"
+                "two runs of the first candidate differed, so the trial was inconclusive"
             }
             Self::Undecided => "it is not settled",
         }
@@ -50,14 +49,14 @@ impl NoAnswer {
 }
 
 impl TrialRecord {
-    pub fn answer(&self) -> Result<TrialAnswer, NoAnswer> {
+    pub fn answer(&self) -> Result<TrialAnswer, NoAnswerReason> {
         match self.ending {
-            Ending::Running => return Err(NoAnswer::Unfinished),
+            Ending::Running => return Err(NoAnswerReason::Unfinished),
             Ending::Settled | Ending::Budget | Ending::Stopped => {}
         }
-        let results = self.results();
+        let results = self.load_results();
         if results.is_empty() {
-            return Err(NoAnswer::NoResult);
+            return Err(NoAnswerReason::NoResult);
         }
         let mut sets = Vec::new();
         for result in results
@@ -71,7 +70,7 @@ impl TrialRecord {
             .map(|result| &result.ranked)
             .filter(|_| !sets.is_empty())
         else {
-            return Err(NoAnswer::OtherLoads);
+            return Err(NoAnswerReason::OtherLoads);
         };
         let (best, slower) = ranked
             .iter()
@@ -89,8 +88,8 @@ impl TrialRecord {
             .collect()
     }
 
-    /// Log-ratio of open_datasync to fdatasync for 1 client on a candidate, as an interval; `None`
-    /// without these loads, or with too few blocks.
+    /// Interval of the log-ratio of open_datasync to fdatasync, for 1 client on `candidate`; `None`
+    /// without both loads, or with too few blocks.
     pub fn open_datasync_gain(&self, candidate: Candidate) -> Option<(f64, f64)> {
         let of = |found: &MethodComparison| {
             self.candidates
@@ -108,27 +107,28 @@ impl TrialRecord {
         };
         let gain = found
             .comparison
-            .to_reference(found.methods.iter().position(is_other)?)?;
+            .interval_to_reference(found.methods.iter().position(is_other)?)?;
         Some((gain.low, gain.high))
     }
 }
 
-/// Candidates that may be best under a load, by number in the record; an error while undecided.
-fn best_candidates(result: &LoadResult) -> Result<Vec<usize>, NoAnswer> {
+/// Numbers in the record of the candidates that may be best under a load; an error if the load is
+/// undecided or inconclusive.
+fn best_candidates(result: &LoadResult) -> Result<Vec<usize>, NoAnswerReason> {
     match result.comparison.outcome() {
         TrialOutcome::Best(place) => Ok(result.candidate_indices(&[place])),
         TrialOutcome::Equivalent(set) => Ok(result.candidate_indices(&set)),
-        TrialOutcome::Inconclusive => Err(NoAnswer::Inconclusive),
-        TrialOutcome::TooFewBlocks | TrialOutcome::Undecided(_) => Err(NoAnswer::Undecided),
+        TrialOutcome::Inconclusive => Err(NoAnswerReason::Inconclusive),
+        TrialOutcome::TooFewBlocks | TrialOutcome::Undecided(_) => Err(NoAnswerReason::Undecided),
     }
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::trial::load::{Preset, TrialLoad};
+    use crate::trial::fixtures::sample_record;
+    use crate::trial::load::{LoadPreset, TrialLoad};
     use crate::trial::record::CellTarget;
-    use crate::trial::sample::record;
 
     const ALL: [(Candidate, f64, Option<u64>); 3] = [
         (Candidate::Ext4, 4_000.0, Some(1_000)),
@@ -138,31 +138,37 @@ mod tests {
 
     #[test]
     fn only_what_is_settled_is_an_answer() {
-        let settled = record(&ALL, 15);
+        let settled = sample_record(&ALL, 15);
         let answer = settled.answer().unwrap();
         assert_eq!(
             (answer.best, answer.slower),
             (vec![Candidate::Xfs], vec![Candidate::Ext4]),
             "who makes no promise is neither"
         );
-        assert_eq!(record(&ALL, 9).answer(), Err(NoAnswer::Undecided));
+        assert_eq!(
+            sample_record(&ALL, 9).answer(),
+            Err(NoAnswerReason::Undecided)
+        );
         assert_eq!(
             TrialRecord {
                 ending: Ending::Running,
                 ..settled.clone()
             }
             .answer(),
-            Err(NoAnswer::Unfinished)
+            Err(NoAnswerReason::Unfinished)
         );
-        assert_eq!(record(&ALL[..1], 15).answer(), Err(NoAnswer::NoResult));
-        let files = TrialLoad::preset_loads(Preset::FsMark, &[1]);
+        assert_eq!(
+            sample_record(&ALL[..1], 15).answer(),
+            Err(NoAnswerReason::NoResult)
+        );
+        let files = TrialLoad::preset_loads(LoadPreset::FsMark, &[1]);
         assert_eq!(
             TrialRecord {
                 loads: files,
                 ..settled.clone()
             }
             .answer(),
-            Err(NoAnswer::OtherLoads)
+            Err(NoAnswerReason::OtherLoads)
         );
         let mut twin = settled;
         for cell in twin.blocks.iter_mut().flat_map(|block| &mut block.cells) {
@@ -172,12 +178,12 @@ mod tests {
                     .for_each(|sample| sample.seconds *= 2.0);
             }
         }
-        assert_eq!(twin.answer(), Err(NoAnswer::Inconclusive));
+        assert_eq!(twin.answer(), Err(NoAnswerReason::Inconclusive));
     }
 
     #[test]
     fn methods_are_compared_within_each_cell() {
-        let mut both = record(&ALL[..2], 15);
+        let mut both = sample_record(&ALL[..2], 15);
         both.loads.push(TrialLoad {
             clients: 1,
             shape: CommitShape::OpenDatasync,

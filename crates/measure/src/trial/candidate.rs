@@ -1,23 +1,22 @@
-//! The candidates of a trial, a closed list, and their options beyond those that walwise advises.
+//! Candidates of a trial, a closed list, with options beyond those that walwise advises.
 
 use serde::{Deserialize, Serialize};
 
 use crate::settings::NewFilesystem;
 
-/// A candidate; the first of a trial is the reference.
+/// The first candidate of a trial is the reference.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum Candidate {
     /// ext4, made and mounted as advised.
     Ext4,
-    /// ext4 with fast commits.
     Ext4FastCommit,
     Xfs,
-    /// btrfs with copy-on-write.
     Btrfs,
-    /// btrfs with +C on the log directory.
+    /// btrfs with `chattr +C` on the log directory.
     BtrfsNocow,
-    /// ext4 without barriers, to show the cost of flushes; never ranked, as it can lose commits.
+    /// ext4 without barriers, to show the cost of flushes. This candidate can lose commits and is
+    /// never ranked.
     Ext4Nobarrier,
 }
 
@@ -32,7 +31,7 @@ impl Candidate {
         Self::Ext4Nobarrier,
     ];
 
-    /// Candidates of a trial that names none.
+    /// Candidates of a trial if the command line names no candidates.
     pub const DEFAULTS: [Self; 5] = [
         Self::Ext4,
         Self::Ext4FastCommit,
@@ -41,7 +40,7 @@ impl Candidate {
         Self::BtrfsNocow,
     ];
 
-    /// Its name on the command line and in documents.
+    /// The name on the command line and in documents.
     pub fn name(self) -> &'static str {
         match self {
             Self::Ext4 => "ext4",
@@ -77,19 +76,19 @@ impl Candidate {
         }
     }
 
-    /// True if new log files are overwritten in place, by an attribute of their directory.
+    /// True if the log directory has the attribute `C`, so that new log files are overwritten in
+    /// place.
     pub fn is_nocow(self) -> bool {
         matches!(self, Self::BtrfsNocow)
     }
 
-    /// False if it is mounted without flushes.
     pub fn has_barriers(self) -> bool {
         !matches!(self, Self::Ext4Nobarrier)
     }
 }
 
-/// mkfs options of every trial: no background writes, no discard. Forced, as the extent still holds
-/// the previous file system.
+/// mkfs options of every trial: no background writes, no discard. The force option is needed
+/// because the extent still holds the previous file system.
 pub fn trial_mkfs_options(filesystem: NewFilesystem) -> &'static [&'static str] {
     match filesystem {
         NewFilesystem::Ext4 => &[

@@ -1,15 +1,15 @@
-//! The comparison of candidates: the set that contains the best, or one within 5 % of it, with 95 %
-//! confidence over all analyses.
+//! Compares candidates to find the set that contains the best, or a candidate within 5 % of the
+//! best, with 95 % confidence over all analyses.
 //!
 //! Statements about the best rest on lower bounds of log-ratios of the true best, one for each
-//! other candidate. So each bound may err with the share of one analysis divided by the number of
-//! candidates (Hsu, *Multiple Comparisons*, ch. 4). Among equal candidates a trial names a winner
-//! in at most 5 % of cases.
+//! other candidate. Each bound may therefore err with the error of one analysis divided by the
+//! number of candidates (Hsu, *Multiple Comparisons*, ch. 4).
+//!
+//! Among equal candidates a trial names a winner in at most 5 % of cases.
 
 use super::interim_analysis::{ALPHA_PER_ANALYSIS, Ending, interim_blocks};
-use super::signed_ranks::{Interval, WalshAverages, rank_cut};
+use super::signed_ranks::{LogRatioInterval, WalshAverages, rank_cut};
 
-/// One candidate compared with another.
 #[cfg(any(test, feature = "testing"))]
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum PairOutcome {
@@ -18,23 +18,24 @@ pub enum PairOutcome {
     /// Neither is more than 5 % faster.
     Equivalent,
     Undecided,
-    /// The reference differs from itself.
+    /// Two runs of the reference differ.
     Inconclusive,
 }
 
-/// Largest ratio without practical difference: 5 % more throughput, as a logarithm.
+/// Logarithm of 1.05, the largest ratio of throughputs without a practical difference.
 pub const EQUIVALENCE_MARGIN: f64 = 0.048_790_164_169_432;
 
-/// Number of Walsh averages outside the bounds.
+/// Number of Walsh averages to cut off at each bound.
 #[derive(Clone, Copy, Debug)]
-pub struct Cuts {
-    /// For a bound about the best; `None` with too few blocks.
+pub struct RankCuts {
+    /// Number to cut off at bounds that decide the best candidate; `None` with too few blocks.
     pub best: Option<usize>,
-    /// For an interval that stands on its own.
+    /// Number to cut off at intervals that do not decide the best candidate; `None` with too few
+    /// blocks.
     pub standalone: Option<usize>,
 }
 
-impl Cuts {
+impl RankCuts {
     pub fn new(blocks: usize, candidates: usize) -> Self {
         let alpha = ALPHA_PER_ANALYSIS / candidates.max(2) as f64;
         Self {
@@ -44,8 +45,8 @@ impl Cuts {
     }
 }
 
-/// Log throughputs under one load: a row per candidate with a figure for each complete block, and a
-/// row for the reference's twin. All rows have the same length.
+/// Logarithms of throughput under one load: a row per candidate and a row for the reference's twin,
+/// with a figure for each complete block. All rows have the same length.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct PairedFigures {
     /// The reference is first.
@@ -64,7 +65,7 @@ impl PairedFigures {
             .unwrap_or(0)
     }
 
-    fn row(&self, candidate: usize) -> &[f64] {
+    fn candidate_row(&self, candidate: usize) -> &[f64] {
         self.candidates
             .get(candidate)
             .map(Vec::as_slice)
@@ -76,17 +77,17 @@ fn log_ratios(of: &[f64], to: &[f64], blocks: usize) -> Vec<f64> {
     of.iter().zip(to).take(blocks).map(|(a, b)| a - b).collect()
 }
 
-/// Bounds of all pairs; each analysis narrows them.
+/// Each analysis narrows the bounds of all pairs of candidates.
 #[derive(Clone, Debug)]
 pub struct PairwiseComparison {
     candidates: usize,
-    /// Lower bound of the log-ratio of candidate to candidate, row by row; at first minus infinity.
+    /// Lower bounds of the log-ratio of each candidate to each other, row by row; minus infinity
+    /// before the first analysis.
     lower: Vec<f64>,
     middle: Vec<f64>,
     /// Interval of each candidate's log-ratio to the reference.
-    to_reference: Vec<Option<Interval>>,
-    /// Interval of the twin's log-ratio to the reference.
-    twin: Option<Interval>,
+    to_reference: Vec<Option<LogRatioInterval>>,
+    twin: Option<LogRatioInterval>,
     blocks: usize,
 }
 
@@ -103,31 +104,33 @@ impl PairwiseComparison {
         }
     }
 
-    /// All analyses that the figures allow so far.
+    /// Runs all analyses that the number of complete blocks allows.
     pub fn from_figures(figures: &PairedFigures, ending: Ending) -> Self {
         let candidates = figures.candidates.len();
         let mut contest = Self::new(candidates);
         for blocks in interim_blocks(figures.blocks(), ending) {
-            contest.analyse(figures, blocks, Cuts::new(blocks, candidates));
+            contest.analyse(figures, blocks, RankCuts::new(blocks, candidates));
         }
         contest
     }
 
-    /// One analysis of the first blocks.
-    pub fn analyse(&mut self, figures: &PairedFigures, blocks: usize, cuts: Cuts) {
+    /// Runs one analysis of the first `blocks` blocks.
+    pub fn analyse(&mut self, figures: &PairedFigures, blocks: usize, cuts: RankCuts) {
         self.blocks = blocks;
-        let reference = figures.row(0);
+        let reference = figures.candidate_row(0);
         for of in 0..self.candidates {
             for to in of + 1..self.candidates {
-                self.compare(
+                self.update_pair_bounds(
                     (of, to),
-                    &log_ratios(figures.row(of), figures.row(to), blocks),
+                    &log_ratios(figures.candidate_row(of), figures.candidate_row(to), blocks),
                     cuts,
                 );
             }
             if of > 0 {
-                let found =
-                    standalone_interval(&log_ratios(figures.row(of), reference, blocks), cuts);
+                let found = standalone_interval(
+                    &log_ratios(figures.candidate_row(of), reference, blocks),
+                    cuts,
+                );
                 narrow_interval(self.to_reference.get_mut(of), found);
             }
         }
@@ -137,12 +140,12 @@ impl PairwiseComparison {
         );
     }
 
-    fn compare(&mut self, (of, to): (usize, usize), ratios: &[f64], cuts: Cuts) {
+    fn update_pair_bounds(&mut self, (of, to): (usize, usize), ratios: &[f64], cuts: RankCuts) {
         let mut walsh = WalshAverages::new(ratios);
         let middle = walsh.median().unwrap_or(0.0);
         let bounds = cuts
             .best
-            .and_then(|cut| Some((walsh.lower(cut)?, -walsh.upper(cut)?)));
+            .and_then(|cut| Some((walsh.lower_bound(cut)?, -walsh.upper_bound(cut)?)));
         let (there, back) = (of * self.candidates + to, to * self.candidates + of);
         for (at, value, low) in [
             (there, middle, bounds.map(|b| b.0)),
@@ -157,22 +160,23 @@ impl PairwiseComparison {
         }
     }
 
-    /// Blocks of the last analysis; 0 before the first.
+    /// Number of blocks in the last analysis; 0 before the first.
     pub fn blocks(&self) -> usize {
         self.blocks
     }
 
-    fn lower(&self, of: usize, to: usize) -> f64 {
+    fn lower_bound(&self, of: usize, to: usize) -> f64 {
         self.lower
             .get(of * self.candidates + to)
             .copied()
             .unwrap_or(f64::NEG_INFINITY)
     }
 
-    /// One candidate compared with another, at 95 % confidence over all analyses.
+    /// Compares `of` with `to`. The probability of an error about this pair is at most 5 % over all
+    /// analyses together.
     #[cfg(any(test, feature = "testing"))]
     pub fn pair_outcome(&self, of: usize, to: usize) -> PairOutcome {
-        let (faster, slower) = (self.lower(of, to), self.lower(to, of));
+        let (faster, slower) = (self.lower_bound(of, to), self.lower_bound(to, of));
         if self.is_inconclusive() {
             PairOutcome::Inconclusive
         } else if faster > 0.0 {
@@ -186,61 +190,63 @@ impl PairwiseComparison {
         }
     }
 
-    /// Bounds of the log-ratio; `None` before the first analysis.
+    /// Lower and upper bound of the log-ratio of `of` to `to`; `None` before the first analysis.
     pub fn bounds(&self, of: usize, to: usize) -> Option<(f64, f64)> {
-        let (low, high) = (self.lower(of, to), -self.lower(to, of));
+        let (low, high) = (self.lower_bound(of, to), -self.lower_bound(to, of));
         (low.is_finite() && high.is_finite()).then_some((low, high))
     }
 
     /// Interval of the log-ratio to the reference; `None` for the reference, and with too few
     /// blocks.
-    pub fn to_reference(&self, candidate: usize) -> Option<Interval> {
+    pub fn interval_to_reference(&self, candidate: usize) -> Option<LogRatioInterval> {
         self.to_reference.get(candidate).copied().flatten()
     }
 
-    /// Interval of the log-ratio of the reference to itself.
-    pub fn twin(&self) -> Option<Interval> {
+    /// Interval of the log-ratio of the twin to the reference.
+    pub fn twin_interval(&self) -> Option<LogRatioInterval> {
         self.twin
     }
 
-    /// True if the reference differs from itself: then no other difference counts.
+    /// True if the reference differs from its twin, which makes every other difference worthless.
     fn is_inconclusive(&self) -> bool {
         self.twin
             .is_some_and(|twin| twin.low > 0.0 || twin.high < 0.0)
     }
 
-    /// Candidates that may still be the best, in order.
-    pub fn may_be_best(&self) -> Vec<usize> {
-        let beaten = |one: usize| (0..self.candidates).any(|other| self.lower(other, one) > 0.0);
+    /// Candidates that are not shown to be slower than another one, in ascending order.
+    pub fn possible_best(&self) -> Vec<usize> {
+        let beaten =
+            |one: usize| (0..self.candidates).any(|other| self.lower_bound(other, one) > 0.0);
         (0..self.candidates).filter(|one| !beaten(*one)).collect()
     }
 
-    /// Those of them that are shown to be within 5 % of the best.
-    pub fn near_best(&self) -> Vec<usize> {
-        let set = self.may_be_best();
+    /// Candidates of [`Self::possible_best`] that are shown to be within 5 % of the best.
+    pub fn equivalent_to_best(&self) -> Vec<usize> {
+        let set = self.possible_best();
         let near = |one: &usize| {
             set.iter()
-                .all(|other| other == one || self.lower(*one, *other) > -EQUIVALENCE_MARGIN)
+                .all(|other| other == one || self.lower_bound(*one, *other) > -EQUIVALENCE_MARGIN)
         };
         set.iter().copied().filter(near).collect()
     }
 
     pub fn outcome(&self) -> TrialOutcome {
-        let set = self.may_be_best();
+        let set = self.possible_best();
         if self.is_inconclusive() {
             TrialOutcome::Inconclusive
         } else if self.blocks == 0 || self.twin.is_none() || self.candidates == 0 {
             TrialOutcome::TooFewBlocks
         } else if let [one] = set.as_slice() {
             TrialOutcome::Best(*one)
-        } else if self.near_best().len() == set.len() {
+        } else if self.equivalent_to_best().len() == set.len() {
             TrialOutcome::Equivalent(set)
         } else {
             TrialOutcome::Undecided(set)
         }
     }
 
-    /// Estimated number of blocks to settle it; `None` without figures, or once settled.
+    /// Estimated number of blocks that settle the outcome; `None` without figures, or once the
+    /// outcome is settled.
     pub fn blocks_needed(&self) -> Option<usize> {
         let TrialOutcome::Undecided(set) = self.outcome() else {
             return None;
@@ -252,9 +258,10 @@ impl PairwiseComparison {
         let need = |(of, to): (usize, usize)| {
             let (middle, lower) = (
                 *self.middle.get(of * self.candidates + to)?,
-                self.lower(of, to),
+                self.lower_bound(of, to),
             );
-            // Settled when the bound reaches 0 from above, or the margin from below.
+            // A pair is settled when the lower bound reaches 0, or minus the margin for nearly
+            // equal candidates.
             let way = if middle > EQUIVALENCE_MARGIN / 2.0 {
                 middle
             } else {
@@ -274,43 +281,44 @@ impl PairwiseComparison {
     }
 }
 
-/// Result of one load.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum TrialOutcome {
     TooFewBlocks,
-    /// The reference differs from itself.
+    /// Two runs of the reference differ.
     Inconclusive,
-    /// Every other candidate is slower than some candidate.
+    /// Only this candidate is not shown to be slower than another one.
     Best(usize),
-    /// All possible best are within 5 % of each other.
+    /// All candidates that may be best are within 5 % of each other.
     Equivalent(Vec<usize>),
-    /// One of these is the best, or within 5 % of it; more blocks may narrow it.
+    /// One of these candidates is the best, or within 5 % of the best; more blocks may narrow the
+    /// list.
     Undecided(Vec<usize>),
 }
 
 impl TrialOutcome {
-    /// True if more blocks may change it.
+    /// True if more blocks may change the outcome.
     pub fn is_undecided(&self) -> bool {
         matches!(self, Self::TooFewBlocks | Self::Undecided(_))
     }
 }
 
-fn standalone_interval(ratios: &[f64], cuts: Cuts) -> Option<Interval> {
+fn standalone_interval(ratios: &[f64], cuts: RankCuts) -> Option<LogRatioInterval> {
     let mut walsh = WalshAverages::new(ratios);
     let cut = cuts.standalone?;
-    Some(Interval {
-        low: walsh.lower(cut)?,
+    Some(LogRatioInterval {
+        low: walsh.lower_bound(cut)?,
         value: walsh.median()?,
-        high: walsh.upper(cut)?,
+        high: walsh.upper_bound(cut)?,
     })
 }
 
-/// Interval of the log-ratios of pairs at one analysis; `None` with too few.
-pub fn interval(ratios: &[f64]) -> Option<Interval> {
-    standalone_interval(ratios, Cuts::new(ratios.len(), 2))
+/// Interval of a log-ratio from paired figures, with the error of one analysis; `None` with too few
+/// pairs.
+pub fn log_ratio_interval(ratios: &[f64]) -> Option<LogRatioInterval> {
+    standalone_interval(ratios, RankCuts::new(ratios.len(), 2))
 }
 
-fn narrow_interval(place: Option<&mut Option<Interval>>, found: Option<Interval>) {
+fn narrow_interval(place: Option<&mut Option<LogRatioInterval>>, found: Option<LogRatioInterval>) {
     let (Some(place), Some(found)) = (place, found) else {
         return;
     };
@@ -321,8 +329,8 @@ fn narrow_interval(place: Option<&mut Option<Interval>>, found: Option<Interval>
 mod tests {
     use super::*;
 
-    /// Rows that differ by a constant and a little noise that is the same in every test.
-    fn figures(effects: &[f64], blocks: usize, noise: f64) -> PairedFigures {
+    /// Rows that differ by `effects`, plus noise from a fixed seed.
+    fn sample_figures(effects: &[f64], blocks: usize, noise: f64) -> PairedFigures {
         let mut state = 1u64;
         let mut next = || {
             state = state
@@ -337,22 +345,27 @@ mod tests {
         }
     }
 
-    fn outcome(effects: &[f64], blocks: usize, noise: f64, ending: Ending) -> TrialOutcome {
-        PairwiseComparison::from_figures(&figures(effects, blocks, noise), ending).outcome()
+    fn outcome_of_effects(
+        effects: &[f64],
+        blocks: usize,
+        noise: f64,
+        ending: Ending,
+    ) -> TrialOutcome {
+        PairwiseComparison::from_figures(&sample_figures(effects, blocks, noise), ending).outcome()
     }
 
     #[test]
     fn clear_cases_are_said_clearly() {
         assert_eq!(
-            outcome(&[0.0, 0.3, -0.3], 12, 0.1, Ending::Running),
+            outcome_of_effects(&[0.0, 0.3, -0.3], 12, 0.1, Ending::Running),
             TrialOutcome::Best(1)
         );
         assert_eq!(
-            outcome(&[0.0, 0.0, -0.3], 12, 0.01, Ending::Running),
+            outcome_of_effects(&[0.0, 0.0, -0.3], 12, 0.01, Ending::Running),
             TrialOutcome::Equivalent(vec![0, 1])
         );
         assert_eq!(
-            outcome(&[0.0, 0.0, -0.9], 15, 0.5, Ending::Running),
+            outcome_of_effects(&[0.0, 0.0, -0.9], 15, 0.5, Ending::Running),
             TrialOutcome::Undecided(vec![0, 1])
         );
     }
@@ -360,7 +373,7 @@ mod tests {
     #[test]
     fn pairs_are_told_as_the_whole_is() {
         let found = PairwiseComparison::from_figures(
-            &figures(&[0.0, 0.0, -0.3], 12, 0.01),
+            &sample_figures(&[0.0, 0.0, -0.3], 12, 0.01),
             Ending::Running,
         );
         assert_eq!(found.pair_outcome(0, 1), PairOutcome::Equivalent);
@@ -373,8 +386,10 @@ mod tests {
                 .bounds(0, 2)
                 .is_some_and(|(low, high)| low > 0.0 && low <= 0.3 && high >= 0.3)
         );
-        let open =
-            PairwiseComparison::from_figures(&figures(&[0.0, 0.0], 15, 0.5), Ending::Running);
+        let open = PairwiseComparison::from_figures(
+            &sample_figures(&[0.0, 0.0], 15, 0.5),
+            Ending::Running,
+        );
         assert_eq!(open.pair_outcome(0, 1), PairOutcome::Undecided);
         assert_eq!(PairwiseComparison::new(2).bounds(0, 1), None);
     }
@@ -382,20 +397,21 @@ mod tests {
     #[test]
     fn too_few_blocks_say_nothing() {
         assert_eq!(
-            outcome(&[0.0, 1.0], 9, 0.01, Ending::Running),
+            outcome_of_effects(&[0.0, 1.0], 9, 0.01, Ending::Running),
             TrialOutcome::TooFewBlocks
         );
         assert_eq!(
-            outcome(&[0.0, 1.0], 9, 0.01, Ending::Budget),
+            outcome_of_effects(&[0.0, 1.0], 9, 0.01, Ending::Budget),
             TrialOutcome::TooFewBlocks
         );
         assert_eq!(
-            outcome(&[], 40, 0.01, Ending::Budget),
+            outcome_of_effects(&[], 40, 0.01, Ending::Budget),
             TrialOutcome::TooFewBlocks
         );
         // Blocks between two analyses count only at a declared end.
         let between = |ending| {
-            PairwiseComparison::from_figures(&figures(&[0.0, 1.0], 11, 0.01), ending).blocks()
+            PairwiseComparison::from_figures(&sample_figures(&[0.0, 1.0], 11, 0.01), ending)
+                .blocks()
         };
         assert_eq!(
             (between(Ending::Stopped), between(Ending::Budget)),
@@ -405,7 +421,7 @@ mod tests {
 
     #[test]
     fn a_reference_that_differs_from_itself_ends_everything() {
-        let mut found = figures(&[0.0, 0.5], 20, 0.01);
+        let mut found = sample_figures(&[0.0, 0.5], 20, 0.01);
         found.twin.iter_mut().for_each(|v| *v += 0.1);
         assert_eq!(
             PairwiseComparison::from_figures(&found, Ending::Budget).outcome(),
@@ -415,20 +431,24 @@ mod tests {
 
     #[test]
     fn what_is_missing_is_estimated_only_while_it_is_open() {
-        let open =
-            PairwiseComparison::from_figures(&figures(&[0.0, 0.0, -0.9], 15, 0.5), Ending::Running);
+        let open = PairwiseComparison::from_figures(
+            &sample_figures(&[0.0, 0.0, -0.9], 15, 0.5),
+            Ending::Running,
+        );
         assert!(
             open.blocks_needed()
                 .is_some_and(|needed| (16..10_000).contains(&needed))
         );
-        let settled =
-            PairwiseComparison::from_figures(&figures(&[0.0, 0.3], 12, 0.1), Ending::Running);
+        let settled = PairwiseComparison::from_figures(
+            &sample_figures(&[0.0, 0.3], 12, 0.1),
+            Ending::Running,
+        );
         assert_eq!(settled.blocks_needed(), None);
     }
 
     #[test]
     fn a_drift_that_all_share_changes_nothing() {
-        let still = figures(&[0.0, 0.1, -0.1], 30, 0.1);
+        let still = sample_figures(&[0.0, 0.1, -0.1], 30, 0.1);
         let mut drifting = still.clone();
         for row in drifting.candidates.iter_mut().chain([&mut drifting.twin]) {
             row.iter_mut()
@@ -437,7 +457,7 @@ mod tests {
         }
         let of = |figures| {
             PairwiseComparison::from_figures(figures, Ending::Budget)
-                .to_reference(1)
+                .interval_to_reference(1)
                 .unwrap()
         };
         assert!((of(&still).low - of(&drifting).low).abs() < 1e-9);

@@ -1,27 +1,28 @@
-//! Whether a candidate flushed what it reported as durable; if not, it is never ranked. Only the
-//! trial's own device is counted, so no foreign flushes. FUA writes are not counted
+//! Checks that a candidate flushed the commits that were reported as durable; otherwise the
+//! candidate is never ranked.
+//!
+//! Only the trial's own device is counted, so no foreign flushes are. FUA writes are not counted
 //! (Documentation/ABI/stable/sysfs-block, `stat`), but loop devices have no FUA.
 
 use super::record::{CellTarget, Sample, TrialRecord};
 
-/// Share of the fewest flushes that suffices: a few are missed at the edges of a count.
+/// Share of the required flushes that suffices: the counter misses a few at the start and end of a
+/// load.
 const MIN_FLUSH_SHARE: f64 = 0.9;
 
-/// Flushes of a candidate; figures are flushes per call.
+/// Each number is flushes per call.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub enum FlushAudit {
-    /// Enough for the calls.
     Sufficient(f64),
-    /// Mounted without flushes.
     NoBarriers,
-    /// Fewer than the calls need.
     Insufficient(f64),
     /// The device does not count flushes, or nothing was measured.
     NotCounted,
 }
 
 impl FlushAudit {
-    /// Cell of a table; `of_load` is the figure of one load.
+    /// Text of a table cell. `of_load` is the number of flushes per call under one load, shown
+    /// instead of the number under all loads.
     pub fn flush_label(self, of_load: Option<f64>) -> String {
         match self {
             Self::Sufficient(each) => format!("{:.2}", of_load.unwrap_or(each)),
@@ -31,7 +32,6 @@ impl FlushAudit {
         }
     }
 
-    /// True if it must not be ranked.
     pub fn is_unranked(self) -> bool {
         matches!(self, Self::NoBarriers | Self::Insufficient(_))
     }
@@ -53,7 +53,7 @@ impl TrialRecord {
             .filter_map(|(at, load)| Some((at, load.min_flushes_per_call()?)));
         let samples: Vec<(Sample, f64)> = loads
             .flat_map(|(at, least)| {
-                let samples = self.samples(CellTarget::Candidate(candidate), at);
+                let samples = self.samples_by_block(CellTarget::Candidate(candidate), at);
                 samples
                     .into_iter()
                     .flatten()
@@ -82,10 +82,11 @@ impl TrialRecord {
         }
     }
 
-    /// Flushes of our own device per call under one load; `None` if not counted.
+    /// Flushes of the trial's own device per call under one load; `None` if the device does not
+    /// count flushes.
     pub fn flushes_per_call(&self, candidate: usize, load: usize) -> Option<f64> {
         let samples: Vec<Sample> = self
-            .samples(CellTarget::Candidate(candidate), load)
+            .samples_by_block(CellTarget::Candidate(candidate), load)
             .into_iter()
             .flatten()
             .collect();
@@ -97,12 +98,13 @@ impl TrialRecord {
         (calls > 0.0).then(|| flushes / calls)
     }
 
-    /// Flushes of the disks below per call, including foreign ones; `None` if not counted.
-    pub fn leaf_flushes_per_call(&self, candidate: usize) -> Option<f64> {
+    /// Flushes of the disks below per call, foreign ones included; `None` if the disks do not count
+    /// flushes.
+    pub fn disk_flushes_per_call(&self, candidate: usize) -> Option<f64> {
         let loads = 0..self.loads.len();
         let samples: Vec<Sample> = loads
             .flat_map(|at| {
-                self.samples(CellTarget::Candidate(candidate), at)
+                self.samples_by_block(CellTarget::Candidate(candidate), at)
                     .into_iter()
                     .flatten()
             })
@@ -120,14 +122,14 @@ impl TrialRecord {
 mod tests {
     use super::*;
     use crate::trial::Candidate;
+    use crate::trial::fixtures::sample_record;
     use crate::trial::load::{CommitShape, TrialLoad};
-    use crate::trial::sample::record;
 
     /// A server's clients share flushes; one flush serves each client once at most.
     #[test]
     fn sessions_of_a_server_share_flushes_within_bounds() {
         let of = |clients: u32, flushes: u64| {
-            let mut record = record(&[(Candidate::Ext4, 4_000.0, Some(flushes))], 3);
+            let mut record = sample_record(&[(Candidate::Ext4, 4_000.0, Some(flushes))], 3);
             record.loads = vec![TrialLoad {
                 clients,
                 shape: CommitShape::WriteOnly,

@@ -1,16 +1,13 @@
-//! The loads of a trial: every candidate runs them one after the other in every cell.
+//! Every cell of a trial runs all loads, one after the other.
 
 use serde::{Deserialize, Serialize};
 
-/// Bytes of a log segment.
 pub const SEGMENT_BYTES: u64 = 16 << 20;
 
-/// A load: clients that commit to a log.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct TrialLoad {
-    /// Clients; they share flushes as in PostgreSQL.
+    /// Number of clients, which share flushes as in PostgreSQL.
     pub clients: u32,
-    /// The difference to the usual commit.
     pub shape: CommitShape,
 }
 
@@ -22,21 +19,23 @@ pub enum CommitShape {
     TwoPages,
     /// A page appended to a growing file.
     Appends,
-    /// Opened with O_DSYNC: no call after the write.
+    /// The file is opened with O_DSYNC; no call follows the write.
     OpenDatasync,
     Fsync,
-    /// Opened with O_SYNC: no call after the write.
+    /// The file is opened with O_SYNC; no call follows the write.
     OpenSync,
     /// The usual commit next to an unflushed writer on the same file system.
     Neighbour,
     /// A new file of 16 KiB in one of many directories, then fsync.
     Files,
-    /// sysbench's `oltp_write_only` on a temporary MariaDB; only records of 0.1 have it.
+    /// sysbench's `oltp_write_only` on a temporary MariaDB server; only records of walwise 0.1 have
+    /// this shape.
     WriteOnly,
 }
 
 impl CommitShape {
-    /// Shapes that differ by the sync method alone, with its PostgreSQL name; the default first.
+    /// Shapes that differ by the sync method alone, with PostgreSQL's name of the method; the
+    /// default is first.
     pub const SYNC_METHODS: [(Self, &str); 4] = [
         (Self::Usual, "fdatasync"),
         (Self::OpenDatasync, "open_datasync"),
@@ -46,7 +45,7 @@ impl CommitShape {
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Preset {
+pub enum LoadPreset {
     Commits,
     /// Commits of 1 client with each sync method.
     Methods,
@@ -55,8 +54,8 @@ pub enum Preset {
 }
 
 impl TrialLoad {
-    /// One deciding load per number of clients, then shapes of 1 client that are only reported.
-    pub fn preset_loads(preset: Preset, clients: &[u32]) -> Vec<Self> {
+    /// One deciding load per number of clients, then loads of 1 client that do not decide.
+    pub fn preset_loads(preset: LoadPreset, clients: &[u32]) -> Vec<Self> {
         let by_clients = |shape| {
             clients.iter().map(move |clients| Self {
                 clients: *clients,
@@ -70,19 +69,21 @@ impl TrialLoad {
             CommitShape::Neighbour,
         ];
         match preset {
-            Preset::Commits => by_clients(CommitShape::Usual)
+            LoadPreset::Commits => by_clients(CommitShape::Usual)
                 .chain(others.map(|shape| Self { clients: 1, shape }))
                 .collect(),
-            Preset::Methods => CommitShape::SYNC_METHODS
+            LoadPreset::Methods => CommitShape::SYNC_METHODS
                 .map(|(shape, _)| Self { clients: 1, shape })
                 .to_vec(),
-            Preset::FsMark => by_clients(CommitShape::Files).collect(),
+            LoadPreset::FsMark => by_clients(CommitShape::Files).collect(),
         }
     }
 
-    /// Fewest flushes per call; `None` if unknown, as clients that flush files at the same time
-    /// share a journal's flush. With a server each client waits for its own commit, so one flush
-    /// serves at most one commit of each.
+    /// Fewest flushes per call; `None` if unknown, because clients that flush files at the same
+    /// time share a flush of the journal.
+    ///
+    /// Each client of a server waits for its own commit, so one flush serves at most one commit per
+    /// client.
     pub fn min_flushes_per_call(self) -> Option<f64> {
         match self.shape {
             CommitShape::Usual => Some(1.0),
@@ -105,7 +106,8 @@ impl TrialLoad {
         )
     }
 
-    /// True if it also decides the file system for a database's log.
+    /// True if the load counts in the choice of a file system for a database's log; loads of new
+    /// files do not.
     pub fn is_deciding_for_database(self) -> bool {
         matches!(self.shape, CommitShape::Usual | CommitShape::WriteOnly)
     }

@@ -1,5 +1,5 @@
-//! The record of a trial, `trial.json`: everything done and measured, so that others can analyse it
-//! again.
+//! The record of a trial, `trial.json`, contains everything done and measured, so that anyone can
+//! repeat the analysis.
 
 use std::collections::BTreeSet;
 
@@ -11,37 +11,35 @@ use super::interim_analysis::Ending;
 use super::load::TrialLoad;
 use crate::text::display_safe;
 
-/// Version of the format.
 pub const FORMAT_VERSION: u32 = 1;
 
-/// Most candidates, and most loads.
+/// Limit for candidates, and for loads, in a record.
 const MAX_ENTRIES: usize = 64;
 /// More blocks than fit into a day.
 const MAX_BLOCKS: usize = 20_000;
 
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct TrialRecord {
-    /// Version of the format.
+    /// Version of the record's format.
     pub trial: u32,
-    /// Version of walwise.
+    /// Version of walwise that ran the trial.
     pub walwise: String,
     /// Start, RFC 3339.
     pub started: String,
     pub ending: Ending,
-    /// Duration in seconds.
     pub seconds: f64,
     /// Time limit in seconds.
     pub budget: f64,
     pub seed: u64,
     #[serde(default)]
     pub extent: ExtentKind,
-    /// Directory of the loop file, or device node.
+    /// Directory of the loop file, or device node of the disk.
     pub directory: String,
-    /// Bytes of the extent.
+    /// Size of the extent.
     pub bytes: u64,
     /// Type of the file system below the loop file; empty on a disk.
     pub host_filesystem: String,
-    /// Disks below, by kernel name.
+    /// Kernel names of the disks below the extent.
     pub leaves: Vec<String>,
     /// Host, kernel and stack below the directory, one fact a line, as in a drill's record.
     pub stack: Vec<String>,
@@ -50,11 +48,10 @@ pub struct TrialRecord {
     pub loads: Vec<TrialLoad>,
     /// The reference is first.
     pub candidates: Vec<CandidateRecord>,
-    /// Complete or not.
+    /// Incomplete blocks are included.
     pub blocks: Vec<TrialBlock>,
 }
 
-/// Kind of a trial's extent.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum ExtentKind {
@@ -65,9 +62,9 @@ pub enum ExtentKind {
 }
 
 impl ExtentKind {
-    /// Cells of a block besides the candidates: the twin, the bare extent, and on a loop device the
-    /// host's file.
-    pub fn control_cells(self) -> usize {
+    /// Number of cells in a block besides the candidates: the twin, the bare extent, and on a loop
+    /// device the host's file.
+    pub fn control_cell_count(self) -> usize {
         match self {
             Self::Loop => 3,
             Self::Disk => 2,
@@ -75,21 +72,20 @@ impl ExtentKind {
     }
 }
 
-/// A candidate with its options.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct CandidateRecord {
     pub candidate: Candidate,
     /// mkfs and its arguments, without the device.
     pub mkfs: Vec<String>,
-    /// Version of mkfs, as it prints it.
+    /// Version that mkfs prints.
     pub version: String,
     pub mount: String,
 }
 
-/// Every candidate once, in random order.
+/// Every candidate and control once, in random order.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct TrialBlock {
-    /// In the order they ran.
+    /// Cells in the order of the runs.
     pub cells: Vec<TrialCell>,
     /// Bytes written to the extent.
     pub written: u64,
@@ -98,20 +94,20 @@ pub struct TrialBlock {
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum CellTarget {
-    /// Number of the candidate.
+    /// Index into the record's `candidates`.
     Candidate(usize),
     Twin,
     Floor,
-    /// The loop file itself, next to the loop device; a disk has none.
+    /// The loop file itself, without the loop device; blocks on a disk lack this cell.
     Host,
 }
 
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct TrialCell {
     pub runner: CellTarget,
-    /// One sample per load, in the record's order; floor and host have one.
+    /// One sample per load, in the order of the record's `loads`; the bare extent and the host have
+    /// one sample.
     pub samples: Vec<Sample>,
-    /// Reason for a failure.
     pub error: Option<String>,
 }
 
@@ -123,33 +119,33 @@ pub struct Sample {
     pub seconds: f64,
     /// Median latency of a commit.
     pub p50_us: f64,
-    /// 99th percentile of it.
+    /// 99th percentile of the latency of a commit.
     pub p99_us: f64,
-    /// Flushes counted by our own device; `None` if it does not count.
+    /// Flushes that the trial's own device counted; `None` if the device does not count flushes.
     pub flushes: Option<u64>,
-    /// Flushes counted by the disks below, including foreign ones.
+    /// Flushes that the disks below counted, foreign ones included.
     pub leaf_flushes: Option<u64>,
     /// Calls that requested a flush: fewer than commits if clients share flushes.
     pub calls: u64,
 }
 
 impl TrialCell {
-    /// True if a trial with this many loads can have made it.
+    /// True if a trial with `loads` loads can have produced the cell.
     fn is_valid(&self, loads: usize) -> bool {
         self.samples.len() <= loads.max(1) && self.samples.iter().all(|sample| sample.seconds > 0.0)
     }
 }
 
 impl Sample {
-    /// Commits per second. Half a commit if none ended in time, so that such a slow block still
-    /// counts.
-    pub fn rate(&self) -> f64 {
+    /// Commits per second. If no commit ended in time, half a commit counts, so that a very slow
+    /// block is not lost.
+    pub fn commits_per_second(&self) -> f64 {
         (self.commits as f64).max(0.5) / self.seconds.max(1e-9)
     }
 }
 
 impl TrialRecord {
-    /// Parses and checks a document. The error is a clause.
+    /// The error is a clause whose subject, `it`, is the document.
     pub fn parse(text: &str) -> Result<Self, String> {
         let mut record: Self = serde_json::from_str(text)
             .map_err(|e| format!("it is not a record of a trial: {e}"))?;
@@ -158,7 +154,7 @@ impl TrialRecord {
         Ok(record)
     }
 
-    /// Rejects what no trial can have made.
+    /// Rejects a record that no trial can have produced.
     fn validate(&self) -> Result<(), String> {
         if self.trial != FORMAT_VERSION {
             return Err(format!(
@@ -179,7 +175,7 @@ impl TrialRecord {
         if made.len() != self.candidates.len() {
             return Err("it names a candidate twice".to_owned());
         }
-        let cells = self.candidates.len() + self.extent.control_cells();
+        let cells = self.candidates.len() + self.extent.control_cell_count();
         let is_whole = |block: &TrialBlock| {
             block.cells.len() <= cells
                 && block
@@ -193,7 +189,7 @@ impl TrialRecord {
         Ok(())
     }
 
-    /// Makes all text display-safe: anybody can have written the file.
+    /// Makes all text display-safe, because anyone can have written the file.
     fn sanitise(&mut self) {
         let made = self.candidates.iter_mut();
         let of_candidates = made.flat_map(|made| {
@@ -220,8 +216,8 @@ impl TrialRecord {
         }
     }
 
-    /// Ranked candidates, by number: mounted with flushes, and failed in no cell. The reference is
-    /// first.
+    /// Numbers of the candidates that have barriers and enough flushes and failed in no cell. A
+    /// ranked reference is first.
     pub fn ranked_candidates(&self) -> Vec<usize> {
         let numbered = self.candidates.iter().enumerate();
         let promising = numbered.filter(|(at, made)| {
@@ -233,15 +229,14 @@ impl TrialRecord {
             .collect()
     }
 
-    /// First failure of a candidate.
     pub fn first_failure(&self, candidate: usize) -> Option<&str> {
         let cells = self.blocks.iter().flat_map(|block| &block.cells);
         let mut own = cells.filter(|cell| cell.runner == CellTarget::Candidate(candidate));
         own.find_map(|cell| cell.error.as_deref())
     }
 
-    /// Samples of a load, block by block; `None` in a block without one.
-    pub fn samples(&self, runner: CellTarget, load: usize) -> Vec<Option<Sample>> {
+    /// One sample per block; `None` for a block without one.
+    pub fn samples_by_block(&self, runner: CellTarget, load: usize) -> Vec<Option<Sample>> {
         let of = |block: &TrialBlock| {
             let cell = block
                 .cells
@@ -252,19 +247,20 @@ impl TrialRecord {
         self.blocks.iter().map(of).collect()
     }
 
-    /// Log throughput of these candidates, in the blocks where they and the twin are complete.
+    /// Logarithms of throughput of `candidates`, in the blocks where they and the twin are
+    /// complete.
     pub fn paired_figures(&self, candidates: &[usize], load: usize) -> PairedFigures {
         let rows: Vec<Vec<Option<Sample>>> = candidates
             .iter()
             .map(|at| CellTarget::Candidate(*at))
             .chain([CellTarget::Twin])
-            .map(|runner| self.samples(runner, load))
+            .map(|runner| self.samples_by_block(runner, load))
             .collect();
         let rate = |row: &[Option<Sample>], block: usize| {
             row.get(block)
                 .copied()
                 .flatten()
-                .map(|sample| sample.rate())
+                .map(|sample| sample.commits_per_second())
                 .filter(|rate| *rate > 0.0)
         };
         let complete: Vec<usize> = (0..self.blocks.len())

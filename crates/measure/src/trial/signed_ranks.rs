@@ -1,20 +1,22 @@
 //! Intervals from signed ranks, without assumptions about drift, bursts or tails. Candidates run in
-//! random order in each block, so the log-ratio of two is symmetric about its true value and
-//! independent between blocks: Wilcoxon's signed ranks are exact.
+//! random order in each block, so the log-ratio of two candidates is symmetric about the true
+//! value.
+//!
+//! Log-ratios of different blocks are independent, so Wilcoxon's signed ranks are exact.
 
 use serde::{Deserialize, Serialize};
 
-/// Interval of a log-ratio.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
-pub struct Interval {
+pub struct LogRatioInterval {
     pub low: f64,
     pub value: f64,
     pub high: f64,
 }
 
-impl Interval {
-    /// Intersection of two intervals that hold together, as those of one trial. If they exclude
-    /// each other, which chance allows in one trial of twenty, the earlier one stays.
+impl LogRatioInterval {
+    /// Intersection of two intervals that hold at the same time, such as those of one trial. Chance
+    /// makes two intervals disjoint in at most one trial of twenty; then the earlier interval
+    /// stays.
     #[must_use]
     pub fn intersection(self, later: Self) -> Self {
         let (low, high) = (self.low.max(later.low), self.high.min(later.high));
@@ -30,8 +32,8 @@ impl Interval {
     }
 }
 
-/// Means of all pairs of values, including each with itself. The interval lies between two of them,
-/// its middle is their median (Hodges and Lehmann 1963).
+/// Means of all pairs of values, each value paired with itself too. Both ends of the interval are
+/// such means; the estimate is their median (Hodges and Lehmann 1963).
 pub struct WalshAverages(Vec<f64>);
 
 impl WalshAverages {
@@ -47,38 +49,40 @@ impl WalshAverages {
         Self(values.iter().enumerate().flat_map(of).collect())
     }
 
-    /// The average with `nth` others below it, or above it.
-    fn nth(&mut self, nth: usize) -> Option<f64> {
+    /// The Walsh average of rank `nth`, counted from 0.
+    fn nth_smallest(&mut self, nth: usize) -> Option<f64> {
         (nth < self.0.len()).then(|| *self.0.select_nth_unstable_by(nth, f64::total_cmp).1)
     }
 
-    /// Lower bound; errs with at most the probability of `cut`.
-    pub fn lower(&mut self, cut: usize) -> Option<f64> {
-        self.nth(cut)
+    /// The lower bound errs with at most the probability for which [`rank_cut`] returned `cut`.
+    pub fn lower_bound(&mut self, cut: usize) -> Option<f64> {
+        self.nth_smallest(cut)
     }
 
-    /// Upper bound; errs with the same probability.
-    pub fn upper(&mut self, cut: usize) -> Option<f64> {
-        self.nth(self.0.len().checked_sub(cut + 1)?)
+    /// The upper bound errs with at most the probability for which [`rank_cut`] returned `cut`.
+    pub fn upper_bound(&mut self, cut: usize) -> Option<f64> {
+        self.nth_smallest(self.0.len().checked_sub(cut + 1)?)
     }
 
     pub fn median(&mut self) -> Option<f64> {
         let half = self.0.len() / 2;
-        let upper = self.nth(half)?;
+        let upper = self.nth_smallest(half)?;
         if self.0.len() % 2 == 1 {
             Some(upper)
         } else {
-            Some(f64::midpoint(self.nth(half - 1)?, upper))
+            Some(f64::midpoint(self.nth_smallest(half - 1)?, upper))
         }
     }
 }
 
-/// Walsh averages of `blocks` values outside a bound that errs with at most `alpha`: the largest c
-/// with P(T ≤ c) ≤ alpha for the sum T of randomly signed ranks (Lehmann, *Nonparametrics*, ch. 3
-/// and 4; Rosenbaum, *Observational Studies*, ch. 2). `None` if no bound is that good.
+/// Number of Walsh averages of `blocks` values outside a bound that errs with at most `alpha`;
+/// `None` if no bound is that good.
+///
+/// The number is the largest c with P(T ≤ c) ≤ alpha for the sum T of randomly signed ranks
+/// (Lehmann, *Nonparametrics*, ch. 3 and 4; Rosenbaum, *Observational Studies*, ch. 2).
 pub fn rank_cut(blocks: usize, alpha: f64) -> Option<usize> {
     let most = blocks * (blocks + 1) / 2;
-    // P(T = t), rank by rank: each rank is in the sum or not.
+    // `probability[t]` is P(T = t): each rank is in the sum T with probability 1/2.
     let mut probability = vec![0.0; most + 1];
     *probability.first_mut()? = 1.0;
     for rank in 1..=blocks {
@@ -131,24 +135,24 @@ mod tests {
     #[test]
     fn averages_of_a_known_row() {
         let mut walsh = WalshAverages::new(&[1.0, 2.0, 4.0]);
-        // 1, 1.5, 2, 2.5, 3, 4
+        // The averages are 1, 1.5, 2, 2.5, 3 and 4.
         assert_eq!(
-            (walsh.lower(1), walsh.upper(1), walsh.median()),
+            (walsh.lower_bound(1), walsh.upper_bound(1), walsh.median()),
             (Some(1.5), Some(3.0), Some(2.25))
         );
-        assert_eq!((walsh.lower(6), walsh.upper(6)), (None, None));
+        assert_eq!((walsh.lower_bound(6), walsh.upper_bound(6)), (None, None));
         assert_eq!(WalshAverages::new(&[]).median(), None);
     }
 
     proptest! {
-        /// Turning all values over turns the interval over.
+        /// Negating all values negates the interval.
         #[test]
         fn both_sides_are_alike(values in prop::collection::vec(-3.0..3.0f64, 6..30)) {
             let turned: Vec<f64> = values.iter().map(|v| -v).collect();
             let (mut one, mut two) = (WalshAverages::new(&values), WalshAverages::new(&turned));
             let cut = rank_cut(values.len(), 0.05).unwrap();
-            let (low, high) = (one.lower(cut).unwrap(), one.upper(cut).unwrap());
-            prop_assert!((low + two.upper(cut).unwrap()).abs() < 1e-12);
+            let (low, high) = (one.lower_bound(cut).unwrap(), one.upper_bound(cut).unwrap());
+            prop_assert!((low + two.upper_bound(cut).unwrap()).abs() < 1e-12);
             prop_assert!(low <= one.median().unwrap() && one.median().unwrap() <= high);
         }
     }

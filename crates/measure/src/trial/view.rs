@@ -1,12 +1,13 @@
-//! A trial for display: sentences and tables, made once; text and Markdown print them.
+//! The view of a trial: sentences and tables that text and Markdown output share.
 
 mod notes {
-    //! Notes of a trial: its resolution, missing parts, and how each candidate was made.
+    //! Notes below the tables of a trial: resolution, missing parts, and the commands that made
+    //! each candidate.
 
     use super::{candidate_name, percent_interval};
     use crate::trial::flush_audit::FlushAudit;
+    use crate::trial::load_result::MAX_WAIT_SECONDS;
     use crate::trial::record::{ExtentKind, TrialRecord};
-    use crate::trial::result::MAX_WAIT_SECONDS;
 
     pub fn all_notes(record: &TrialRecord) -> Vec<String> {
         let mut notes = Vec::new();
@@ -16,25 +17,25 @@ mod notes {
                 candidate_name(record, winner)
             ));
         }
-        let twins = record.results();
+        let twins = record.load_results();
         if let Some((result, twin)) = twins
             .iter()
-            .find_map(|result| Some((result, result.comparison.twin()?)))
+            .find_map(|result| Some((result, result.comparison.twin_interval()?)))
         {
             let load = result.load.name();
             notes.push(format!(
-                "Resolution: {} against itself {} ({load}).",
+                "Resolution: two runs of {} differ by {} ({load}).",
                 candidate_name(record, 0),
                 percent_interval(twin)
             ));
         }
-        if let Some(times) = record.floor_spread() {
+        if let Some(times) = record.bare_extent_spread() {
             notes.push(format!(
             "The bare extent's speed varied {times:.1}-fold between its slowest and its fastest tenth of blocks."
         ));
         }
         notes.extend(record.seconds_needed().map(remaining_time_note));
-        notes.extend(leaf_flush_note(record));
+        notes.extend(disk_flush_note(record));
         for (at, made) in record.candidates.iter().enumerate() {
             let word = made.candidate.name();
             if let Some(why) = record.first_failure(at) {
@@ -50,7 +51,7 @@ mod notes {
                     ));
                 }
                 FlushAudit::NotCounted => notes.push(format!(
-                    "{word}: this host counts no flushes, so durability is \
+                    "{word}: this host does not count flushes, so durability is \
                  unchecked."
                 )),
                 FlushAudit::Sufficient(_) => {}
@@ -68,14 +69,13 @@ mod notes {
             ));
         }
         notes.extend(disk_notes(record));
-        notes.push("95 % confidence holds for each load on its own.".to_owned());
+        notes.push("95 % confidence holds for each load separately.".to_owned());
         notes.push(
             "Every file system was new and nearly empty; ageing can change the order.".to_owned(),
         );
         notes
     }
 
-    /// Notes for a trial on a disk.
     fn disk_notes(record: &TrialRecord) -> Vec<String> {
         match record.extent {
             ExtentKind::Loop => Vec::new(),
@@ -85,16 +85,16 @@ mod notes {
                     .iter()
                     .any(|leaf| record.directory.strip_prefix("/dev/") == Some(leaf));
                 let of_part = (!whole).then(|| {
-                "Flushes are counted for the whole disk, as the kernel has no count per partition; foreign ones are included.".to_owned()
+                "Flushes are counted for the whole disk, including those of other programs: the kernel does not count them per partition.".to_owned()
             });
-                let made = "mkfs also got the size of the extent and a UUID for each file system."
-                    .to_owned();
+                let made =
+                    "mkfs was also given the size of the extent and a UUID for each file system."
+                        .to_owned();
                 of_part.into_iter().chain([made]).collect()
             }
         }
     }
 
-    /// Estimated time until it is settled.
     fn remaining_time_note(seconds: f64) -> String {
         let (minutes, hours) = ((seconds / 60.0).ceil(), (seconds / 3600.0).ceil());
         if minutes <= 120.0 {
@@ -106,20 +106,20 @@ mod notes {
         }
     }
 
-    /// Flushes counted by the disks below; `None` if they do not count.
-    fn leaf_flush_note(record: &TrialRecord) -> Option<String> {
+    /// `None` if the disks do not count flushes.
+    fn disk_flush_note(record: &TrialRecord) -> Option<String> {
         let of = |at: usize| {
             Some(format!(
                 "{} {:.2}",
                 candidate_name(record, at),
-                record.leaf_flushes_per_call(at)?
+                record.disk_flushes_per_call(at)?
             ))
         };
         let counted: Vec<String> = (0..record.candidates.len()).filter_map(of).collect();
         let disks = record.leaves.join(", ");
         (!counted.is_empty()).then(|| {
             format!(
-                "Flushes per commit counted by {disks}, including foreign ones: {}.",
+                "Flushes per commit counted by {disks}, including those of other programs: {}.",
                 counted.join(", ")
             )
         })
@@ -135,20 +135,20 @@ mod notes {
 }
 
 use super::candidate::Candidate;
-use super::certificate::Certificate;
 use super::comparison::{EQUIVALENCE_MARGIN, PairwiseComparison, TrialOutcome};
-use super::forest::ForestPlace;
+use super::forest_plot::CandidateStanding;
 use super::interim_analysis::{Ending, INTERIM_BLOCKS};
-use super::methods::MethodComparison;
+use super::load_result::LoadResult;
+use super::loop_fidelity::LoopFidelity;
+use super::method_comparison::MethodComparison;
 use super::record::{CellTarget, ExtentKind, Sample, TrialRecord};
-use super::result::LoadResult;
-use super::signed_ranks::Interval;
-use crate::measure::{ALPHA, interval, median_of};
+use super::signed_ranks::LogRatioInterval;
+use crate::measure::{ALPHA, median_interval, median_of};
 use crate::text;
 
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct TrialView {
-    /// What was done, and what the figures are worth.
+    /// Lines about the extent, the run and the reliability of the figures.
     pub header: Vec<String>,
     pub loads: Vec<LoadTable>,
     pub notes: Vec<String>,
@@ -158,24 +158,24 @@ pub struct TrialView {
 pub struct LoadTable {
     pub title: String,
     pub sentence: String,
-    /// If not, a terminal shows the sentence without the table.
+    /// False if a terminal shows the sentence without the table.
     pub is_deciding: bool,
     pub columns: Vec<&'static str>,
     /// One row per ranked candidate.
     pub rows: Vec<Vec<TableCell>>,
-    /// Measured but not ranked: below a line.
+    /// Rows of candidates that are measured but not ranked; shown below a line.
     pub unranked: Vec<Vec<TableCell>>,
 }
 
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct TableCell {
     pub text: String,
-    /// Its interval, if there is room.
+    /// Interval of the value, shown if there is room.
     pub interval: Option<String>,
 }
 
 impl TableCell {
-    fn plain(says: String) -> Self {
+    fn from_text(says: String) -> Self {
         Self {
             text: says,
             interval: None,
@@ -191,7 +191,7 @@ const FIGURE_COLUMNS: [&str; 5] = [
     "flushes",
 ];
 
-/// Column headings; the first names what the rows are.
+/// `rows` is the heading of the first column.
 fn column_headings(rows: &'static str) -> Vec<&'static str> {
     [&[rows], FIGURE_COLUMNS.as_slice()].concat()
 }
@@ -211,16 +211,16 @@ fn header_lines(record: &TrialRecord) -> Vec<String> {
         Ending::Running => "still running",
         Ending::Settled => "ended when settled",
         Ending::Budget => "ended when time was up",
-        Ending::Stopped => "stopped before its end",
+        Ending::Stopped => "stopped early",
     };
     let written = record
         .blocks
         .iter()
         .map(|block| block.written)
         .fold(record.bytes, u64::saturating_add);
-    let written = text::bytes(written);
+    let written = text::format_bytes(written);
     let directory = &record.directory;
-    let bytes = text::bytes(record.bytes);
+    let bytes = text::format_bytes(record.bytes);
     let disks = if record.leaves.is_empty() {
         "an unknown disk".to_owned()
     } else {
@@ -240,27 +240,27 @@ fn header_lines(record: &TrialRecord) -> Vec<String> {
         },
     ];
     let compared = "a flush of the loop device takes";
-    head.push(match record.certificate() {
-        Certificate::NotNeeded => {
+    head.push(match record.loop_fidelity() {
+        LoopFidelity::NotNeeded => {
             "Measured on the disk itself: needs no certificate".to_owned()
         }
-        Certificate::Unknown => "Not certified: too few blocks to compare the loop device with its file".to_owned(),
-        Certificate::Unsettled(low, high) => {
-            format!("Not certified: {compared} between {low:.2} and {high:.2} times as long as one of its file")
+        LoopFidelity::Unknown => "Not certified: too few blocks to compare the loop device with its file".to_owned(),
+        LoopFidelity::Unsettled(low, high) => {
+            format!("Not certified: {compared} between {low:.2} and {high:.2} times as long as a flush of its file")
         }
-        Certificate::Faithful => format!("Certified: {compared} as long as one of its file, within a factor of 1.3"),
-        Certificate::OrderOnly(times) => {
-            format!("Order only: {compared} {times:.2} times as long as one of its file; ratios on a disk differ")
+        LoopFidelity::Faithful => format!("Certified: {compared} as long as a flush of its file, within a factor of 1.3"),
+        LoopFidelity::OrderOnly(times) => {
+            format!("Order only: {compared} {times:.2} times as long as a flush of its file; ratios on a disk differ")
         }
-        Certificate::Indicative(times) => {
-            format!("Indicative only: {compared} {times:.2} times as long as one of its file")
+        LoopFidelity::Indicative(times) => {
+            format!("Indicative only: {compared} {times:.2} times as long as a flush of its file")
         }
     });
     head
 }
 
 fn load_tables(record: &TrialRecord) -> Vec<LoadTable> {
-    let results = record.results();
+    let results = record.load_results();
     let ended = record.ending != Ending::Running;
     if record.blocks.is_empty() && ended || results.is_empty() && !record.blocks.is_empty() {
         let sentence = match record.first_failure(0) {
@@ -296,7 +296,7 @@ fn load_table(record: &TrialRecord, result: &LoadResult) -> LoadTable {
             Some(0) => "first".to_owned(),
             Some(place) => result
                 .comparison
-                .to_reference(place)
+                .interval_to_reference(place)
                 .map_or_else(|| "—".to_owned(), percent_interval),
             None => "—".to_owned(),
         };
@@ -314,7 +314,7 @@ fn load_table(record: &TrialRecord, result: &LoadResult) -> LoadTable {
     let below = (0..record.candidates.len()).filter(|candidate| !result.ranked.contains(candidate));
     LoadTable {
         title: result.load.name(),
-        sentence: load_sentence(record, result),
+        sentence: load_outcome_sentence(record, result),
         is_deciding: result.load.is_deciding(),
         columns: column_headings("candidate"),
         rows: result.ranked.iter().copied().map(row).collect(),
@@ -324,14 +324,14 @@ fn load_table(record: &TrialRecord, result: &LoadResult) -> LoadTable {
 
 /// One table per candidate, with a row per sync method.
 fn method_tables(record: &TrialRecord) -> Vec<LoadTable> {
-    let decides = record.compares_methods();
+    let is_deciding = record.compares_methods();
     let of = |found: MethodComparison| {
         let row = |(place, (load, method)): (usize, &(usize, &str))| {
             let against = match place {
                 0 => "first".to_owned(),
                 _ => found
                     .comparison
-                    .to_reference(place)
+                    .interval_to_reference(place)
                     .map_or_else(|| "—".to_owned(), percent_interval),
             };
             let flushes = record.flushes_per_call(found.candidate, *load);
@@ -352,7 +352,7 @@ fn method_tables(record: &TrialRecord) -> Vec<LoadTable> {
                 candidate_name(record, found.candidate)
             ),
             sentence: outcome_sentence(record, &found.comparison, found.methods.len(), &said),
-            is_deciding: decides,
+            is_deciding,
             columns: column_headings("method"),
             rows: found.methods.iter().enumerate().map(row).collect(),
             unranked: Vec::new(),
@@ -369,12 +369,12 @@ fn table_row(
     flushes: String,
 ) -> Vec<TableCell> {
     let samples: Vec<Sample> = record
-        .samples(CellTarget::Candidate(candidate), load)
+        .samples_by_block(CellTarget::Candidate(candidate), load)
         .into_iter()
         .flatten()
         .collect();
     let of = |figure: fn(&Sample) -> f64| samples.iter().map(figure).collect::<Vec<f64>>();
-    // No latency where no commit ended in time.
+    // A sample without a finished commit has no latency.
     let latencies = |figure: fn(&Sample) -> f64| {
         samples
             .iter()
@@ -384,30 +384,30 @@ fn table_row(
     };
     let micros = |values: &[f64]| {
         if values.is_empty() {
-            return TableCell::plain("—".to_owned());
+            return TableCell::from_text("—".to_owned());
         }
-        let found = interval(values, ALPHA);
+        let found = median_interval(values, ALPHA);
         TableCell {
-            text: text::micros(
+            text: text::format_micros(
                 found
                     .as_ref()
                     .map_or_else(|| median_of(values), |found| found.value),
             ),
-            interval: found.map(|found| text::micros_between(found.low, found.high)),
+            interval: found.map(|found| text::format_micros_interval(found.low, found.high)),
         }
     };
     let rate = if samples.is_empty() {
         "—".to_owned()
     } else {
-        text::round_grouped(median_of(&of(Sample::rate)))
+        text::round_grouped(median_of(&of(Sample::commits_per_second)))
     };
     vec![
-        TableCell::plain(name),
-        TableCell::plain(rate),
-        TableCell::plain(against),
+        TableCell::from_text(name),
+        TableCell::from_text(rate),
+        TableCell::from_text(against),
         micros(&latencies(|sample| sample.p50_us)),
         micros(&latencies(|sample| sample.p99_us)),
-        TableCell::plain(flushes),
+        TableCell::from_text(flushes),
     ]
 }
 
@@ -427,8 +427,8 @@ fn candidate_names(record: &TrialRecord, candidates: &[usize]) -> String {
         .join(", ")
 }
 
-impl ForestPlace {
-    /// Its difference to the first, for display.
+impl CandidateStanding {
+    /// Display text such as `+6.0 % (+2.1 to +9.9)`; `first` for the reference.
     pub fn comparison_text(self) -> String {
         match self {
             Self::Reference { .. } => "first".to_owned(),
@@ -440,17 +440,17 @@ impl ForestPlace {
     }
 }
 
-/// Label of candidates that are measured but not ranked.
 pub const NOT_RANKED: &str = "not ranked";
 
-/// `+6.0 % (+2.1 to +9.9)`; no decimals if an end is 10 % or more away.
-pub fn percent_interval(found: Interval) -> String {
+/// For example `+6.0 % (+2.1 to +9.9)`; no decimals if an end of the interval is 10 % or more from
+/// zero.
+pub fn percent_interval(found: LogRatioInterval) -> String {
     let of = |log: f64| 100.0 * log.exp_m1();
     let [value, low, high] = [found.value, found.low, found.high].map(of);
     let digits = usize::from(low.abs().max(high.abs()) < 10.0);
     let signed = |value: f64| {
         let text = format!("{value:+.digits$}");
-        // Zero has no sign.
+        // Zero is printed without a sign.
         let is_nothing = text
             .bytes()
             .all(|byte| !byte.is_ascii_digit() || byte == b'0');
@@ -463,13 +463,14 @@ pub fn percent_interval(found: Interval) -> String {
     format!("{} % ({} to {})", signed(value), signed(low), signed(high))
 }
 
-fn load_sentence(record: &TrialRecord, result: &LoadResult) -> String {
+fn load_outcome_sentence(record: &TrialRecord, result: &LoadResult) -> String {
     outcome_sentence(record, &result.comparison, result.ranked.len(), &|places| {
         candidate_names(record, &result.candidate_indices(places))
     })
 }
 
-/// The result of a comparison of `ranked` candidates; `named` lists those at some places.
+/// `ranked` is the number of candidates; `named` lists the names of the candidates at the given
+/// places.
 fn outcome_sentence(
     record: &TrialRecord,
     contest: &PairwiseComparison,
@@ -481,14 +482,17 @@ fn outcome_sentence(
         TrialOutcome::TooFewBlocks => {
             let first = INTERIM_BLOCKS.first().copied().unwrap_or_default();
             format!(
-                "Too few blocks to say anything: {} complete, at least {first} needed.",
+                "Too few blocks for a result: {} complete, at least {first} needed.",
                 record.blocks.len()
             )
         }
         TrialOutcome::Inconclusive => {
-            let twin = contest.twin().map(percent_interval).unwrap_or_default();
+            let twin = contest
+                .twin_interval()
+                .map(percent_interval)
+                .unwrap_or_default();
             format!(
-                "Inconclusive on this host today: {} against itself {twin}. {}",
+                "Inconclusive: two runs of {} differ by {twin}. {}",
                 candidate_name(record, 0),
                 inconclusive_reason(record)
             )
@@ -508,7 +512,7 @@ fn outcome_sentence(
             )
         }
         TrialOutcome::Undecided(set) => {
-            let near = contest.near_best();
+            let near = contest.equivalent_to_best();
             let safe = if near.is_empty() {
                 String::new()
             } else {
@@ -523,11 +527,16 @@ fn outcome_sentence(
 }
 
 /// The result of each deciding load, in one line.
-pub fn summary(record: &TrialRecord) -> String {
-    let results = record.results();
+pub fn summary_text(record: &TrialRecord) -> String {
+    let results = record.load_results();
     let deciding = results.iter().filter(|result| result.load.is_deciding());
-    let told =
-        deciding.map(|result| format!("{}: {}", result.load.name(), load_sentence(record, result)));
+    let told = deciding.map(|result| {
+        format!(
+            "{}: {}",
+            result.load.name(),
+            load_outcome_sentence(record, result)
+        )
+    });
     let told = told.collect::<Vec<_>>().join(" ");
     if told.is_empty() {
         "Nothing could be compared.".to_owned()
@@ -536,12 +545,11 @@ pub fn summary(record: &TrialRecord) -> String {
     }
 }
 
-/// Likely reason for an inconclusive trial.
 fn inconclusive_reason(record: &TrialRecord) -> String {
-    match record.floor_spread() {
+    match record.bare_extent_spread() {
         Some(times) if times > 1.5 => {
             format!(
-                "The bare extent's speed varied {times:.1}-fold: a neighbour, burst credits, heat or the disk's own work."
+                "The bare extent's speed varied {times:.1}-fold: other I/O, burst credits, thermal throttling or background work in the disk."
             )
         }
         Some(_) | None => {
@@ -554,14 +562,14 @@ fn inconclusive_reason(record: &TrialRecord) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::trial::sample::record;
+    use crate::trial::fixtures::sample_record;
 
     #[test]
     fn nothing_has_no_sign() {
         let said = |value: f64, low: f64, high: f64| {
             let [value, low, high] =
                 [value, low, high].map(|percent: f64| (percent / 100.0).ln_1p());
-            percent_interval(Interval { low, value, high })
+            percent_interval(LogRatioInterval { low, value, high })
         };
         assert_eq!(said(-0.2, -26.0, 203.0), "0 % (-26 to +203)");
         assert_eq!(said(0.04, -0.04, 6.0), "0.0 % (0.0 to +6.0)");
@@ -574,10 +582,10 @@ mod tests {
             (Candidate::Ext4, 4_000.0, Some(1_000)),
             (Candidate::Ext4Nobarrier, 90_000.0, Some(0)),
             (Candidate::Xfs, 5_000.0, Some(1_000)),
-            // Mounted with flushes, but too few sent.
+            // btrfs has barriers but sends too few flushes.
             (Candidate::Btrfs, 8_000.0, Some(400)),
         ];
-        let record = record(&candidates, 15);
+        let record = sample_record(&candidates, 15);
         assert_eq!(
             (
                 record.ranked_candidates(),
@@ -589,7 +597,7 @@ mod tests {
         let text = trial_view(&record).text();
         for says in [
             "xfs is the fastest, with 95 % confidence.",
-            "Certified: a flush of the loop device takes as long as one of its file",
+            "Certified: a flush of the loop device takes as long as a flush of its file",
             "btrfs sent 0.40 flushes per commit, so it is not ranked",
             "ext4-nobarrier runs without flushes",
         ] {
@@ -607,7 +615,7 @@ mod tests {
             .collect();
         assert_eq!(below, ["ext4-nobarrier", "btrfs"], "{text}");
         assert!(trial_view(&record).markdown().contains("| *not ranked:* |"));
-        assert!(summary(&record).starts_with("commits, 1 client: xfs is the fastest"));
+        assert!(summary_text(&record).starts_with("commits, 1 client: xfs is the fastest"));
     }
 
     #[test]
@@ -616,7 +624,7 @@ mod tests {
             (Candidate::Ext4, 4_000.0, Some(1_000)),
             (Candidate::Xfs, 5_000.0, Some(1_000)),
         ];
-        let mut record = record(&candidates, 15);
+        let mut record = sample_record(&candidates, 15);
         for block in &mut record.blocks {
             block.cells.retain(|cell| cell.runner != CellTarget::Host);
         }
@@ -647,7 +655,7 @@ mod tests {
             (Candidate::Ext4, 4_000.0, Some(1_000)),
             (Candidate::Xfs, 4_010.0, Some(1_000)),
         ];
-        let text = trial_view(&record(&candidates, 0)).text();
+        let text = trial_view(&sample_record(&candidates, 0)).text();
         assert!(
             text.contains("No result\n  The trial ended before its first block was complete."),
             "{text}"
@@ -664,7 +672,7 @@ mod tests {
             (Candidate::Ext4, 4_000.0, Some(1_000)),
             (Candidate::Xfs, 4_010.0, Some(1_000)),
         ];
-        let record = record(&candidates, 22);
+        let record = sample_record(&candidates, 22);
         let text = trial_view(&record).text();
         assert!(
             text.contains("No difference that matters: ext4, xfs"),
@@ -680,7 +688,7 @@ mod tests {
             (Candidate::Xfs, 5_000.0, Some(1_000)),
         ];
         let failed = |candidate| {
-            let mut record = record(&candidates, 12);
+            let mut record = sample_record(&candidates, 12);
             let cells = record.blocks.iter_mut().flat_map(|block| &mut block.cells);
             for cell in cells
                 .filter(|cell| cell.runner == CellTarget::Candidate(candidate))
@@ -700,7 +708,7 @@ mod tests {
 
     #[test]
     fn a_record_is_read_back_and_made_safe() {
-        let mut written = record(
+        let mut written = sample_record(
             &[
                 (Candidate::Ext4, 4_000.0, None),
                 (Candidate::Xfs, 5_000.0, None),

@@ -1,9 +1,9 @@
-//! A command line for a person to run: literal text of the source or a rule, with values of the
-//! machine between, each one word.
+//! Command lines for people to run: literal text of the source code or of a rule, with quoted
+//! values of the machine.
 //!
-//! It is only displayed, never run, but can be made only here, so that every value is quoted. A
-//! value in the place of an argument is refused if it begins with a dash, because quotes do not
-//! keep a program from taking it for an option.
+//! walwise displays a [`Command`] but never runs one. Only this module can build one, so every
+//! value is quoted. A value in the place of an argument is refused if it begins with a dash: the
+//! program would read the value as an option, despite quotes.
 
 use std::fmt;
 
@@ -13,77 +13,80 @@ use super::{comment, shell};
 
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 #[serde(transparent)]
-pub struct Command(String);
+pub struct ShellCommand(String);
 
-impl Command {
-    /// Begins with literal text: `walwise check `.
+impl ShellCommand {
+    /// Starts a command with literal text, such as `walwise check `.
     pub fn new(code: &'static str) -> Self {
         Self(code.to_owned())
     }
 
-    /// `walwise check NAME` and `after`; `None` where the name cannot be written.
-    pub fn check(name: &str, after: &'static str) -> Option<Self> {
-        Some(Self::new("walwise check ").value(name)?.literal(after))
+    /// Builds `walwise check NAME` followed by `after`; `None` if the name cannot be quoted.
+    pub fn walwise_check(name: &str, after: &'static str) -> Option<Self> {
+        Some(
+            Self::new("walwise check ")
+                .append_value(name)?
+                .append_literal(after),
+        )
     }
 
-    /// A comment in place of a command.
+    /// Builds a shell comment, for a place where a command is expected.
     pub fn comment(says: &str) -> Self {
-        Self(format!("# {}", comment::escape_line(says)))
+        Self(format!("# {}", comment::escape_comment_line(says)))
     }
 
-    /// Appends literal text of the source.
+    /// Appends unquoted text of the source code.
     #[must_use]
-    pub fn literal(self, code: &'static str) -> Self {
-        self.rule_text(code)
+    pub fn append_literal(self, code: &'static str) -> Self {
+        self.append_rule_text(code)
     }
 
-    /// Appends text from a rule's author. For templates of rules only.
+    /// Appends unquoted text from a rule. Only for templates of rules, never for values of the
+    /// machine.
     #[must_use]
-    pub fn rule_text(mut self, code: &str) -> Self {
+    pub fn append_rule_text(mut self, code: &str) -> Self {
         self.0.push_str(code);
         self
     }
 
-    /// Appends a value as facts show it; `None` where it cannot be written or would be taken for an
-    /// option.
-    pub fn value(self, shown: &str) -> Option<Self> {
+    /// Appends a display-safe value, quoted; `None` if the value cannot be quoted or would be read
+    /// as an option.
+    pub fn append_value(self, shown: &str) -> Option<Self> {
         let is_option = shown.starts_with('-') && self.0.ends_with(' ');
         if is_option {
             None
         } else {
-            self.value_or_option(shown)
+            self.append_value_or_option(shown)
         }
     }
 
-    /// The same for a value that may be an option.
-    pub fn value_or_option(mut self, shown: &str) -> Option<Self> {
-        self.0.push_str(&shell::quote_name(shown)?);
+    /// Like [`Self::value`], but accepts a value that begins with a dash.
+    pub fn append_value_or_option(mut self, shown: &str) -> Option<Self> {
+        self.0.push_str(&shell::quote_shell_name(shown)?);
         Some(self)
     }
 
-    /// Appends a text as one word: one that is already quoted for another reader.
-    pub fn quoted_text(mut self, text: &str) -> Option<Self> {
-        self.0.push_str(&shell::quote(text)?);
+    /// Appends literal text as one word, such as text that is already quoted for another program.
+    pub fn append_quoted_text(mut self, text: &str) -> Option<Self> {
+        self.0.push_str(&shell::quote_shell_word(text)?);
         Some(self)
     }
 
     /// Appends a command for another shell as one word: `ssh HOST 'ls /'`.
-    pub fn nested_command(self, inner: &Self) -> Option<Self> {
-        self.quoted_text(&inner.0)
+    pub fn append_nested_command(self, inner: &Self) -> Option<Self> {
+        self.append_quoted_text(&inner.0)
     }
 
-    /// Appends a comment.
     #[must_use]
     pub fn with_comment(self, says: &str) -> Self {
         Self(format!("{}   {}", self.0, Self::comment(says).0))
     }
 
-    /// The command as it is to be pasted.
     pub fn as_str(&self) -> &str {
         &self.0
     }
 
-    /// The command, or a remark that a name prevents one.
+    /// The command as text; for `None`, a remark that a name cannot be quoted.
     pub fn or_placeholder(command: Option<Self>) -> String {
         command.map_or_else(
             || "(no command: the name cannot be quoted)".to_owned(),
@@ -92,13 +95,13 @@ impl Command {
     }
 }
 
-impl fmt::Display for Command {
+impl fmt::Display for ShellCommand {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str(&self.0)
     }
 }
 
-impl AsRef<str> for Command {
+impl AsRef<str> for ShellCommand {
     fn as_ref(&self) -> &str {
         &self.0
     }
@@ -108,31 +111,31 @@ impl AsRef<str> for Command {
 mod tests {
     use super::*;
 
-    fn check(name: &str) -> Option<String> {
-        Command::check(name, " --format fstab").map(|command| command.to_string())
+    fn check_command(name: &str) -> Option<String> {
+        ShellCommand::walwise_check(name, " --format fstab").map(|command| command.to_string())
     }
 
     #[test]
     fn values_are_words_or_there_is_no_command() {
         assert_eq!(
-            check("/srv/pg").as_deref(),
+            check_command("/srv/pg").as_deref(),
             Some("walwise check /srv/pg --format fstab")
         );
         assert_eq!(
-            check("/mnt/$(id>x)").as_deref(),
+            check_command("/mnt/$(id>x)").as_deref(),
             Some("walwise check '/mnt/$(id>x)' --format fstab")
         );
         for name in ["--help", "-x", "/mnt/\\x1b[m", "/mnt/\\xff"] {
-            assert_eq!(check(name), None, "{name}");
+            assert_eq!(check_command(name), None, "{name}");
         }
-        assert!(Command::or_placeholder(None).starts_with("(no command"));
+        assert!(ShellCommand::or_placeholder(None).starts_with("(no command"));
     }
 
     #[test]
     fn a_dash_is_an_option_only_where_an_argument_begins() {
         let node = |code| {
-            Command::new(code)
-                .value("-x")
+            ShellCommand::new(code)
+                .append_value("-x")
                 .map(|command| command.to_string())
         };
         assert_eq!(
@@ -145,8 +148,8 @@ mod tests {
         );
         assert_eq!(node("cat "), None);
         assert_eq!(
-            Command::new("mkfs ")
-                .value_or_option("-x")
+            ShellCommand::new("mkfs ")
+                .append_value_or_option("-x")
                 .unwrap()
                 .as_str(),
             "mkfs -x"
@@ -155,15 +158,17 @@ mod tests {
 
     #[test]
     fn a_command_for_another_shell_is_one_word() {
-        let inner = Command::new("rm -r ").value("/a b").unwrap();
-        let outer = Command::new("ssh HOST ").nested_command(&inner).unwrap();
+        let inner = ShellCommand::new("rm -r ").append_value("/a b").unwrap();
+        let outer = ShellCommand::new("ssh HOST ")
+            .append_nested_command(&inner)
+            .unwrap();
         assert_eq!(outer.as_str(), "ssh HOST \"rm -r '/a b'\"");
     }
 
     #[test]
     fn a_remark_stays_one() {
         assert_eq!(
-            Command::comment("a\nrm -r /\r\u{2028}b").as_str(),
+            ShellCommand::comment("a\nrm -r /\r\u{2028}b").as_str(),
             "# a?rm -r /??b"
         );
     }

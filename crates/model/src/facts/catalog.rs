@@ -1,16 +1,15 @@
-//! Every fact, declared once: name, scope, kind, and one sentence with its public source.
+//! The declarations of all facts: name, scope, kind, and one sentence with the public source.
 //!
-//! One file per area. Collectors, judgement, rules, screens, `facts --list` and did-you-mean all
-//! read these. *Concluded* facts (the verdict, validity, probe results) are declared here too,
-//! because rules use them like any other.
+//! There is one module per area. Verdicts, validity and probe results are facts, too, because rules
+//! use conclusions like any other fact.
 
 use std::sync::LazyLock;
 
 use super::{FactId, KeyInfo, Value};
 
-/// Declares the facts of an area: constants for code, their `NAMES`, and the list `ALL` for lookup
-/// by name. Marks follow the kind: the [`Nature`](super::Nature), the group, and whether the fact
-/// `prices` a commit (can change its latency). A fact without a kind is a choice.
+/// Declares the facts of an area: a constant for each, their `NAMES`, and the list `ALL` for lookup
+/// by name. A fact without a kind is a choice. After the kind, marks such as `concluded` or
+/// `affects_latency` call methods of [`Key`](super::Key).
 macro_rules! facts {
     ($($(#[doc = $doc:literal])+ $id:ident: $type:ty = $scope:ident $name:literal $($kind:expr)? $(, $mark:ident)*;)+) => {
         #[allow(unused_imports, reason = "an area may have choices alone")]
@@ -18,9 +17,7 @@ macro_rules! facts {
         use crate::facts::{Key, KeyInfo, Scope};
         $($(#[doc = $doc])+
         pub const $id: Key<$type> = facts!(@key $name, Scope::$scope, concat!($($doc),+) $(, $kind)?)$(.$mark())*;)+
-        /// Their names.
         pub(super) const NAMES: &[&str] = &[$($name),+];
-        /// All facts of this area.
         pub const ALL: &[KeyInfo] = &[$($id.info),+];
     };
     (@key $name:expr, $scope:expr, $doc:expr) => {
@@ -39,44 +36,46 @@ pub mod boot {
         POINT: String = Boot "boot.point" ValueKind::Text;
         /// Device or other source to be mounted.
         SOURCE: String = Boot "boot.source" ValueKind::Text;
-        /// File system type.
+        /// File system type of the mount at the next boot.
         FSTYPE: String = Boot "boot.fstype" ValueKind::Text;
-        /// Type as written; for `auto` or several types, what is mounted there now decides.
+        /// File system type as written; for `auto` or several types, the type that is mounted there
+        /// now decides.
         WRITTEN_TYPE: String = Boot "boot.written_type" ValueKind::Text;
         /// Fifth and sixth field of an fstab line, if written: dump(8), and the order of checks
         /// (fstab(5)).
         DUMP_AND_PASS: String = Boot "boot.dump_and_pass" ValueKind::Text;
-        /// Whether every option was kept when the line was read, so that it can be rewritten;
-        /// possible passwords are not kept.
+        /// Whether every option was kept when the line was read, so that the line can be rewritten;
+        /// options that may hold passwords are not kept.
         WHOLE: bool = Boot "boot.whole" ValueKind::Bool;
-        /// Options as written; those outside a list of known ones are dropped when read, because
+        /// Options as written; options that walwise does not list are dropped on reading, because
         /// they can hold passwords.
         OPTIONS: Vec<String> = Boot "boot.options" ValueKind::List;
-        /// File and line that set it.
+        /// File and line that define the mount.
         WHERE: String = Boot "boot.where" ValueKind::Text;
-        /// Whether it is mounted automatically (no `noauto`).
+        /// Whether the file system is mounted automatically (no `noauto`).
         AUTO: bool = Boot "boot.auto" ValueKind::Bool;
-        /// Whether the named block device is `there` now, by /dev and the udev links in /dev/disk;
-        /// `other` where something else is there, such as /dev/null; `none` where the line names
-        /// none.
-        DEVICE: NamedDevice = Boot "boot.device";
-        /// Type of the file system mounted from its device now, where it differs from the written
-        /// one.
+        /// Whether the named block device is `there` or `missing` now, by /dev and the udev links
+        /// in /dev/disk; `other` if the name leads to something else, such as /dev/null; `none` if
+        /// the line names no block device.
+        DEVICE: NamedDeviceState = Boot "boot.device";
+        /// Type of the file system that is mounted from the line's device now, if not the written
+        /// type.
         TYPE_THERE: String = Boot "boot.type_there" ValueKind::Text, concluded;
         /// The line that certainly mounts the same file system earlier, at another mount point.
         FIRST: String = Boot "boot.first" ValueKind::Text, concluded;
-        /// File system options written there without effect, because an earlier line mounts the
-        /// same file system with its own.
+        /// File system options of the line without effect, because an earlier line mounts the same
+        /// file system with its own options.
         OVERRULED: Vec<String> = Boot "boot.overruled_options" ValueKind::List, concluded;
-        /// File system options that apply to this line too, because an earlier line sets them and
-        /// this one does not.
+        /// File system options that apply although the line lacks them, because an earlier line
+        /// mounts the same file system with them.
         SET_BY_FIRST: Vec<String> = Boot "boot.options_of_first" ValueKind::List, concluded;
-        /// Lines that mount the same file system with other options, in an order that is not known.
+        /// Lines that mount the same file system with other options, in an unknown order.
         UNORDERED: Vec<String> = Boot "boot.unordered_with" ValueKind::List, concluded;
-        /// Options written there, without those that a later option reverses and those overridden
-        /// by an earlier mount of the same file system.
+        /// Options of the line, without options that a later option reverses or an earlier mount of
+        /// the same file system overrides.
         IN_EFFECT: Vec<String> = Boot "boot.options_in_effect" ValueKind::List, judged;
-        /// Its file system type, if this kernel is known not to support it; otherwise empty.
+        /// File system type of the line, if this kernel is known not to support that type;
+        /// otherwise empty.
         REFUSED_TYPE: Vec<String> = Boot "boot.refused_type" ValueKind::List, judged;
         /// Options that this kernel refuses: the mount will fail.
         REFUSED: Vec<String> = Boot "boot.refused_options" ValueKind::List, judged;
@@ -92,7 +91,7 @@ pub mod boot {
         SWAPS: Vec<String> = Host "boot.swaps" ValueKind::List;
         /// Swap entries of the next boot whose device or file does not exist.
         SWAPS_MISSING: Vec<String> = Host "boot.swaps_missing" ValueKind::List;
-        /// Swap entries of the next boot that exist and cannot be swap: a directory, a character
+        /// Swap entries of the next boot that exist but cannot be swap: a directory, a character
         /// device, or a device whose file system is mounted.
         SWAPS_UNFIT: Vec<String> = Host "boot.swaps_unfit" ValueKind::List;
         /// Swap entries of the next boot that could not be checked: not active as swap now, or with
@@ -102,36 +101,37 @@ pub mod boot {
         UNLOCKED: Vec<String> = Host "boot.unlocked" ValueKind::List;
         /// Encrypted devices of the next boot that may be missing without stopping it (nofail).
         UNLOCKED_OPTIONAL: Vec<String> = Host "boot.unlocked_optional" ValueKind::List;
-        /// Encrypted devices of the next boot whose device is missing, or is no block device.
+        /// Encrypted devices of the next boot whose underlying device is missing or not a block
+        /// device.
         UNLOCKED_MISSING: Vec<String> = Host "boot.unlocked_missing" ValueKind::List;
         /// Encrypted devices of the next boot that could not be checked: device, key or options are
-        /// partly unknown, or they are not unlocked now.
+        /// partly unknown, or the device is not unlocked now.
         UNLOCKED_UNSEEN: Vec<String> = Host "boot.unlocked_unseen" ValueKind::List;
-        /// Encrypted devices of the next boot without a header, by their line or as unlocked now,
-        /// whose line lacks cipher or hash: cryptsetup's defaults decide.
+        /// Encrypted devices of the next boot without a header whose line in crypttab lacks cipher
+        /// or hash, so that cryptsetup's defaults decide.
         UNLOCKED_BY_DEFAULTS: Vec<String> = Host "boot.unlocked_by_defaults" ValueKind::List;
-        /// Kernel parameters that mount, unlock or swap to something and are not evaluated, or that
-        /// wait for something missing now (kernel-command-line(7), dracut.cmdline(7)).
+        /// Kernel parameters about mounts, encrypted devices or swap that walwise does not
+        /// evaluate, or that wait for something that is missing now (kernel-command-line(7),
+        /// dracut.cmdline(7)).
         PARAMETERS_UNREAD: Vec<String> = Host "boot.parameters_unread" ValueKind::List;
-        /// Options whose effect on this kernel is not known.
+        /// Options whose effect on this kernel is unknown.
         UNDECIDED: Vec<String> = Boot "boot.undecided_options" ValueKind::List, judged;
     }
 
     choice! {
-        /// Whether the device that a line names is there.
-        pub enum NamedDevice { There = "there", Missing = "missing", Other = "other", None = "none" }
+        pub enum NamedDeviceState { There = "there", Missing = "missing", Other = "other", None = "none" }
     }
 
     use crate::facts::choice;
 }
 pub mod cluster {
-    //! Facts that the data directory of every kind of database server has.
+    //! Facts of the data directories of all kinds of database servers.
 
     use crate::facts::{ServerKind, choice};
 
     choice! {
-        /// Whether the size of a log suffices for what is written to it.
-        pub enum SizeFit {
+        /// Whether a log is large enough for the amount that is written to it.
+        pub enum LogSizeFit {
             Enough = "enough",
             TooSmall = "too small",
             NoRoom = "too small, without room for more",
@@ -139,41 +139,40 @@ pub mod cluster {
     }
 
     facts! {
-        /// Server that owns the data directory.
+        /// Kind of database server that the data directory belongs to.
         KIND: ServerKind = Cluster "cluster.kind";
     }
 }
 pub mod controller {
-    //! Statements of a RAID controller's own tool about the volume behind a disk.
+    //! What a RAID controller's own tool reports about the volume behind a disk.
 
     facts! {
         /// The controller's own tool that answered: `storcli`, `perccli`, `storcli2`, `perccli2`,
         /// `MegaCli`, `ssacli`, `hpssacli`, `hpacucli`, `arcconf`.
         TOOL: String = Device "controller.tool" ValueKind::Text, identifies;
-        /// Which of the controller's volumes the disk is, as its tool names it; `none` where the
-        /// controller only passes the disk through, so its battery protects nothing.
+        /// Name of the controller's volume that appears as the disk; `none` if the controller
+        /// passes the disk through, so that no battery protects writes.
         VOLUME: String = Device "controller.volume" ValueKind::Text, identifies;
         /// Controller model, from its tool.
         MODEL: String = Device "controller.model" ValueKind::Text, identifies;
-        /// Battery or flash module behind the controller's cache, now.
-        BATTERY: Battery = Device "controller.battery", affects_latency, affects_flushes;
+        /// State of the battery or flash module that protects the controller's cache.
+        BATTERY: BatteryCondition = Device "controller.battery", affects_latency, affects_flushes;
         /// Configured cache policy.
-        POLICY: Policy = Device "controller.policy", affects_latency, affects_flushes;
+        POLICY: CachePolicy = Device "controller.policy", affects_latency, affects_flushes;
         /// Cache policy in force now.
-        POLICY_IN_FORCE: WriteMode = Device "controller.policy_in_force", affects_latency, affects_flushes;
+        POLICY_IN_FORCE: CachePolicyInForce = Device "controller.policy_in_force", affects_latency, affects_flushes;
         /// Cache behaviour on battery failure: fall back to `write through`, or `stays` write-back.
-        ON_BATTERY_FAILURE: OnFailure = Device "controller.on_battery_failure", affects_latency, affects_flushes;
+        ON_BATTERY_FAILURE: OnBatteryFailure = Device "controller.on_battery_failure", affects_latency, affects_flushes;
         /// Why the cache does not work as configured, in the words of ssacli or arcconf (`Cache
         /// Status Details`).
         CACHE_DETAIL: String = Device "controller.cache_detail" ValueKind::Text, drifting;
-        /// Write caches of the member disks: `off`, `on`, or the `disk default`, which is not
-        /// known.
-        DISK_CACHE: DiskCache = Device "controller.disk_cache", affects_latency, affects_flushes;
+        /// Write caches of the member disks: `off`, `on`, or `disk default`, which the tool does
+        /// not explain.
+        DISK_CACHE: MemberDiskCache = Device "controller.disk_cache", affects_latency, affects_flushes;
     }
 
     choice! {
-        /// State of a battery or flash module.
-        pub enum Battery {
+        pub enum BatteryCondition {
             Healthy = "healthy",
             Charging = "charging",
             /// A learn cycle runs: the battery is discharged and recharged, and most controllers
@@ -187,32 +186,28 @@ pub mod controller {
     }
 
     choice! {
-        /// How a controller's cache is set to write.
-        pub enum Policy { WriteBack = "write back", WriteThrough = "write through", AlwaysWriteBack = "always write back" }
+        pub enum CachePolicy { WriteBack = "write back", WriteThrough = "write through", AlwaysWriteBack = "always write back" }
     }
 
     choice! {
-        /// How it writes now.
-        pub enum WriteMode { WriteBack = "write back", WriteThrough = "write through" }
+        pub enum CachePolicyInForce { WriteBack = "write back", WriteThrough = "write through" }
     }
 
     choice! {
-        /// What it does when the battery fails.
-        pub enum OnFailure { WriteThrough = "write through", Stays = "stays" }
+        pub enum OnBatteryFailure { WriteThrough = "write through", Stays = "stays" }
     }
 
     choice! {
-        /// Write caches of the member disks.
-        pub enum DiskCache { Off = "off", On = "on", DiskDefault = "disk default" }
+        pub enum MemberDiskCache { Off = "off", On = "on", DiskDefault = "disk default" }
     }
 
     use crate::facts::choice;
 }
 pub mod device;
 pub mod drill {
-    //! Facts of drills: what survived power cuts on this very stack. Only `walwise check --drill`
-    //! adds them, from a record that anyone could have written, so nothing that can lose data may
-    //! depend on them.
+    //! Facts of drills: what survived power cuts on this very stack. `walwise check --drill` adds
+    //! these facts from a record. Anyone could have written the record, so advice that can lose
+    //! data must not depend on such facts.
 
     facts! {
         /// Day of the last power cut, as in RFC 3339, from the record of a drill.
@@ -227,7 +222,7 @@ pub mod drill {
     }
 }
 pub mod host {
-    //! The machine and its distribution.
+    //! The host, its distribution, and the installed tools for file systems.
 
     facts! {
         /// Distribution id, `ID` in os-release(5).
@@ -241,7 +236,7 @@ pub mod host {
         /// Virtual machine technology, or `none` on bare metal, from DMI and the cpuid hypervisor
         /// flag.
         VIRTUALISATION: String = Host "host.virtualisation" ValueKind::Text, affects_latency;
-        /// Container technology walwise runs in, or `none`.
+        /// Container technology that walwise runs in, or `none`.
         CONTAINER: String = Host "host.container" ValueKind::Text;
         /// Where walwise runs: `host`, `guest` of a hypervisor, or `container`.
         SEEN_BY: Vantage = Host "host.seen_by", concluded;
@@ -251,22 +246,22 @@ pub mod host {
         MEMORY: u64 = Host "host.memory" ValueKind::Bytes;
         /// Usable processors.
         CPUS: u64 = Host "host.cpus" ValueKind::Count, affects_latency;
-        /// e2fsprogs, from `mke2fs -V` (which answers on standard error).
+        /// Version of e2fsprogs, from `mke2fs -V` (which answers on standard error).
         E2FSPROGS: Version = Host "e2fsprogs.version" ValueKind::Version;
-        /// xfsprogs, from `mkfs.xfs -V`.
+        /// Version of xfsprogs, from `mkfs.xfs -V`.
         XFSPROGS: Version = Host "xfsprogs.version" ValueKind::Version;
-        /// btrfs-progs, from `mkfs.btrfs --version`.
+        /// Version of btrfs-progs, from `mkfs.btrfs --version`.
         BTRFSPROGS: Version = Host "btrfsprogs.version" ValueKind::Version;
-        /// Features that `mkfs.ext4` here enables by default and this kernel cannot, or may not,
-        /// mount, as words for `-O` that disable them; from the table of features.
+        /// Features that `mkfs.ext4` here enables by default but this kernel may be unable to
+        /// mount, as words for `-O` that disable them; from walwise's table of features.
         EXT4_LEAVE_OUT: Vec<String> = Host "mkfs.ext4_leave_out" ValueKind::List, judged;
         /// Features to disable for `mkfs.xfs` on this kernel, as words for its `-m`, `-i` and `-n`.
         XFS_LEAVE_OUT: Vec<String> = Host "mkfs.xfs_leave_out" ValueKind::List, judged;
         /// Features to disable for `mkfs.btrfs` on this kernel, as words for its `-O`.
         BTRFS_LEAVE_OUT: Vec<String> = Host "mkfs.btrfs_leave_out" ValueKind::List, judged;
-        /// mdadm, from `mdadm --version`.
+        /// Version of mdadm, from `mdadm --version`.
         MDADM: Version = Host "mdadm.version" ValueKind::Version;
-        /// util-linux, from `mount --version`.
+        /// Version of util-linux, from `mount --version`.
         UTIL_LINUX: Version = Host "util_linux.version" ValueKind::Version;
         /// Whether fstrim.timer of util-linux is enabled: systemd's timers.target wants it, and it
         /// is not masked.
@@ -274,12 +269,11 @@ pub mod host {
     }
 
     choice! {
-        /// Where walwise runs.
         pub enum Vantage { Host = "host", Guest = "guest", Container = "container" }
     }
 
     impl Vantage {
-        /// Whether neither a hypervisor nor a container is in between.
+        /// Whether walwise runs on the host itself, neither in a guest nor in a container.
         pub fn is_host(self) -> bool {
             matches!(self, Self::Host)
         }
@@ -289,30 +283,28 @@ pub mod host {
     use crate::version::Version;
 }
 pub mod kernel {
-    //! The running kernel.
-
     facts! {
         /// Kernel release, from uname(2).
         RELEASE: String = Host "kernel.release" ValueKind::Text, affects_latency;
-        /// Kernel version; where the vendor backports, an older number does not prove that
-        /// something is missing.
+        /// Kernel version; if the vendor backports, an older number does not prove that a feature
+        /// is missing.
         VERSION: Version = Host "kernel.version" ValueKind::Version, concluded;
         /// Kernel vendor, from the release's tail: `mainline`, `debian`, `ubuntu`, `el7`, `el8`,
-        /// `el9`, `el10`, `sles`, `amazon`, `uek` …; `debian-cloud` and `ubuntu-cloud` for their
-        /// builds for clouds and single kinds of machines.
+        /// `el9`, `el10`, `sles`, `amazon`, `uek` …; `debian-cloud` and `ubuntu-cloud` for builds
+        /// for clouds and for special machines.
         VENDOR: String = Host "kernel.vendor" ValueKind::Text, concluded;
-        /// Build text of the kernel from /proc/version, where Debian and Ubuntu keep the real
+        /// Build string of the kernel from /proc/version, in which Debian and Ubuntu give the real
         /// stable level.
         BUILD: String = Host "kernel.build" ValueKind::Text;
         /// Disk file systems loaded by the running kernel, from /proc/filesystems.
         FILESYSTEMS: Vec<String> = Host "kernel.filesystems" ValueKind::List, drifting;
         /// Whether ext4 in this kernel announces fast_commit, from /sys/fs/ext4/features (absence
-        /// proves nothing on 5.10).
+        /// proves nothing on Linux 5.10).
         FAST_COMMIT: bool = Host "kernel.ext4_fast_commit" ValueKind::Bool;
         /// Mount flags for the root file system on the kernel command line, from /proc/cmdline.
         ROOT_FLAGS: Vec<String> = Host "kernel.root_flags" ValueKind::List;
-        /// Value of `elevator=` on the kernel command line, from /proc/cmdline; empty if absent;
-        /// ignored since 5.0.
+        /// Value of `elevator=` on the kernel command line, from /proc/cmdline; empty if absent.
+        /// Linux 5.0 and later ignore this parameter.
         ELEVATOR: Vec<String> = Host "kernel.elevator" ValueKind::List;
         /// Dirty data at which background writeback starts at the latest:
         /// vm.dirty_background_bytes, or vm.dirty_background_ratio of all memory
@@ -326,13 +318,12 @@ pub mod kernel {
         ZFS_NO_FLUSH: bool = Host "zfs.no_cache_flush" ValueKind::Bool, affects_latency;
         /// Release of the loaded OpenZFS module, from /sys/module/zfs/version.
         ZFS_VERSION: Version = Host "zfs.version" ValueKind::Version;
-        /// Whether that release supports the kernel, from the table of releases; `not used` where
-        /// nothing here is on ZFS.
+        /// Whether the loaded OpenZFS release supports this kernel, from walwise's table of
+        /// releases; `not used` if nothing here is on ZFS.
         ZFS_SUPPORT: ZfsSupport = Host "zfs.kernel_support", judged;
     }
 
     choice! {
-        /// Whether a release of OpenZFS supports the kernel.
         pub enum ZfsSupport { Supported = "supported", TooNew = "too new", NotUsed = "not used" }
     }
 
@@ -343,15 +334,16 @@ pub mod mount;
 pub mod mysql;
 pub mod postgres;
 pub mod probe {
-    //! Results of our own measurement, for rules. Per-method figures are in the report's probes.
+    //! Results of walwise's own measurement of commits, for rules. The figures of each method are
+    //! only in the report, under `probes`.
 
-    /// Fewer flushes per commit than this means that some are missing: concurrent flushes are
-    /// merged, but not more than half of them.
+    /// Fewer flushes per commit mean that flushes are missing. The kernel may merge concurrent
+    /// flushes, but at most half of them.
     pub const TOO_FEW_FLUSHES: f64 = 0.5;
 
     facts! {
-        /// Commit latency, median, with the method in force (the default without a server): 8 kB of
-        /// WAL, or a block of InnoDB's redo log.
+        /// Median latency of a commit with the method in force (the default without a server): 8 kB
+        /// of WAL, or a block of InnoDB's redo log.
         COMMIT: f64 = Target "probe.commit" ValueKind::Micros, measured;
         /// Fastest valid method, if it beats the default beyond noise; otherwise the default.
         BEST_METHOD: WalSyncMethod = Target "probe.best_method", measured;
@@ -363,10 +355,11 @@ pub mod probe {
         GAIN_PERCENT: f64 = Target "probe.gain_percent" ValueKind::Number, measured;
         /// Outcome of the comparison: `settled`, `no meaningful difference`, or `not settled`.
         OUTCOME: ProbeOutcome = Target "probe.outcome", measured;
-        /// Whether advice may rest on the measurement: nothing noticed while measuring forbids it.
+        /// Whether advice may rest on the measurement: no caveat noticed while measuring forbids
+        /// that.
         TRUSTED: bool = Target "probe.trusted" ValueKind::Bool, measured;
-        /// Half the median latency of an 8 kB commit with the method in force, in microseconds:
-        /// where the PostgreSQL manual starts with `commit_delay`.
+        /// Half the median latency of an 8 kB commit with the method in force, in microseconds. The
+        /// PostgreSQL manual suggests this as a first value of `commit_delay`.
         COMMIT_DELAY_START: u64 = Target "probe.commit_delay_start" ValueKind::Count, measured;
         /// Flushes that arrived at the disks per fdatasync.
         FLUSHES_PER_COMMIT: f64 = Target "probe.flushes_per_commit" ValueKind::Number, measured;
@@ -377,12 +370,12 @@ pub mod probe {
         COMMITS_PER_SECOND: f64 = Target "probe.commits_per_second" ValueKind::Number, measured;
         /// Whether flushes were faster than any disk of this kind can be.
         IMPLAUSIBLE: bool = Target "probe.implausible" ValueKind::Bool, measured;
-        /// Why that speed is implausible, with the arithmetic.
+        /// Why the measured speed of flushes is implausible, with the arithmetic.
         IMPLAUSIBLE_BECAUSE: String = Target "probe.implausible_because" ValueKind::Text, measured;
-        /// Measured directory, which is on the same file system as the database but not its own.
+        /// Measured directory, if not the database's own but another one on the same file system.
         DIRECTORY: String = Target "probe.directory" ValueKind::Text, measured;
         /// Latency of a commit into a new WAL segment filled with zeros, relative to a recycled
-        /// segment; 1 is the same.
+        /// segment; 1 means equal.
         NEW_SEGMENT_ZEROED: f64 = Target "probe.new_segment_zeroed" ValueKind::Number, measured;
         /// Latency of a commit into a new WAL segment that was not filled (`wal_init_zero=off`),
         /// relative to a recycled segment.
@@ -395,15 +388,14 @@ pub mod probe {
         /// Small files per second written and durably renamed, by one thread.
         FILES_PER_SECOND: f64 = Target "probe.files_per_second" ValueKind::Number, measured;
         /// Latency of a commit with fdatasync next to a busy writer on the same file system,
-        /// relative to one without; 1 is the same.
+        /// relative to a commit without such a writer; 1 means equal.
         ENTANGLED_FDATASYNC: f64 = Target "probe.entangled_fdatasync" ValueKind::Number, measured;
         /// Latency of a commit with fsync next to a busy writer on the same file system, relative
-        /// to one without; 1 is the same.
+        /// to a commit without such a writer; 1 means equal.
         ENTANGLED_FSYNC: f64 = Target "probe.entangled_fsync" ValueKind::Number, measured;
     }
 
     choice! {
-        /// Whether a comparison came to an end.
         pub enum ProbeOutcome {
             Settled = "settled",
             NoMeaningfulDifference = "no meaningful difference",
@@ -417,60 +409,58 @@ pub mod probe {
 }
 pub mod target;
 pub mod trial {
-    //! Facts of trials: results of file systems created and benchmarked side by side on this very
-    //! stack. Only `walwise check --trial` adds them, from a record that anyone could have written,
-    //! so nothing that can lose data may depend on them.
+    //! Facts of trials, which create and benchmark several file systems on this very stack.
+    //! `walwise check --trial` adds these facts from a record. Anyone could have written the
+    //! record, so advice that can lose data must not depend on such facts.
 
     facts! {
         /// Whether every deciding load was settled, from the record of a trial on this disk.
         SETTLED: bool = Target "trial.settled" ValueKind::Bool, measured;
-        /// What the trial's figures are worth: `disk` where measured on it, otherwise the
-        /// certificate of its loop file: `faithful`, `order only`, `indicative` or `not certified`.
+        /// What the trial's figures are worth: `disk` if measured on the disk itself, otherwise the
+        /// certificate of the loop file: `faithful`, `order only`, `indicative` or `not certified`.
         BASIS: TrialBasis = Target "trial.basis", measured;
-        /// File systems that may be the fastest, or are within 5 % of it, under every deciding
-        /// load, with 95 % confidence per load; empty where a trial was not settled.
+        /// File systems that are the fastest, or within 5 % of the fastest, under every deciding
+        /// load, at 95 % confidence; empty if a trial was not settled.
         BEST: Vec<TrialFilesystem> = Target "trial.best" ValueKind::Choices(TrialFilesystem::WORDS), measured;
-        /// File systems shown to be slower than another one under at least one deciding load.
+        /// File systems that are slower than another one under at least one deciding load.
         SLOWER: Vec<TrialFilesystem> = Target "trial.slower" ValueKind::Choices(TrialFilesystem::WORDS), measured;
-        /// The faster of fdatasync and open_datasync in the trial: fdatasync unless the other gains
-        /// at least 5 %; on the target's own file system, and on a free disk on all that may be the
-        /// best.
+        /// The faster of fdatasync and open_datasync in the trial: fdatasync unless open_datasync
+        /// gains at least 5 %. Compared on the target's file system; on a free disk, on every file
+        /// system that may be the best.
         METHOD: WalSyncMethod = Target "trial.method", measured;
-        /// Gain of that method over fdatasync in the trial, in percent: the lower bound.
+        /// Lower bound of the gain of `trial.method` over fdatasync in the trial, in percent.
         METHOD_GAIN: f64 = Target "trial.method_gain_percent" ValueKind::Number, measured;
     }
 
     choice! {
-        /// A file system that a trial ranks.
         pub enum TrialFilesystem {
             Ext4 = "ext4",
-            /// ext4 with fast commits.
             Ext4FastCommit = "ext4-fast-commit",
             Xfs = "xfs",
             Btrfs = "btrfs",
-            /// btrfs with +C on the directory of the log.
+            /// btrfs with the flag +C (no copy-on-write) on the directory of the log.
             BtrfsNocow = "btrfs-nocow",
         }
     }
 
     choice! {
-        /// What figures of a trial are worth.
+        /// What the figures of a trial are worth, by the place of the measurement.
         pub enum TrialBasis {
-            /// On the disk itself.
+            /// Measured on the disk itself.
             Disk = "disk",
-            /// On a loop file that is as fast as its host's file system.
+            /// Measured on a loop file that is as fast as its host file system.
             Faithful = "faithful",
-            /// On a loop file that draws ratios towards 1: the order holds.
+            /// Measured on a loop file that makes differences smaller but keeps the order.
             OrderOnly = "order only",
-            /// On a loop file that changes the picture.
+            /// Measured on a loop file that may change the order.
             Indicative = "indicative",
-            /// On a loop file that was never shown to be as fast as its host's file system.
+            /// Measured on a loop file that was never compared with its host file system.
             NotCertified = "not certified",
         }
     }
 
     impl TrialBasis {
-        /// Whether the order of the candidates holds on the disk too.
+        /// Whether the candidates rank in the same order on the disk itself.
         pub fn preserves_order(self) -> bool {
             matches!(self, Self::Disk | Self::Faithful | Self::OrderOnly)
         }
@@ -481,7 +471,7 @@ pub mod trial {
     use super::postgres::WalSyncMethod;
 }
 
-/// An array of this list of every area.
+/// Expands to an array with the list `ALL` of every area, or with the list `NAMES` of every area.
 macro_rules! area_lists {
     ($list:ident) => {
         [
@@ -502,12 +492,11 @@ macro_rules! area_lists {
     };
 }
 
-/// Every fact, area by area.
-pub fn all() -> impl Iterator<Item = &'static KeyInfo> {
+pub fn all_keys() -> impl Iterator<Item = &'static KeyInfo> {
     area_lists!(ALL).into_iter().flatten()
 }
 
-/// The id of a fact: how many names sort before this one.
+/// The id of a fact: the number of facts whose names sort before `name`.
 pub(super) const fn fact_id(name: &str) -> FactId {
     let (mut before, areas) = (0, area_lists!(NAMES));
     let mut areas = areas.as_slice();
@@ -522,7 +511,7 @@ pub(super) const fn fact_id(name: &str) -> FactId {
     FactId(before)
 }
 
-/// Whether one name sorts before another, by bytes: `Ord` cannot be used in constants.
+/// Compares names by bytes; a constant function cannot use `Ord`.
 const fn is_before(mut one: &[u8], mut other: &[u8]) -> bool {
     while let ([a, rest_of_one @ ..], [b, rest_of_other @ ..]) = (one, other) {
         if *a != *b {
@@ -533,14 +522,14 @@ const fn is_before(mut one: &[u8], mut other: &[u8]) -> bool {
     one.len() < other.len()
 }
 
-/// A fact's value for display; as it is for an unknown name.
+/// Formats a fact's value with its unit; without a unit if no fact has this name.
 pub fn format_value(name: &str, value: &Value) -> String {
-    find(name).map_or_else(|| value.to_string(), |info| info.format_value(value))
+    find_by_name(name).map_or_else(|| value.to_string(), |info| info.format_value(value))
 }
 
-pub fn find(name: &str) -> Option<&'static KeyInfo> {
+pub fn find_by_name(name: &str) -> Option<&'static KeyInfo> {
     static IN_ORDER: LazyLock<Vec<&KeyInfo>> = LazyLock::new(|| {
-        let mut all: Vec<&KeyInfo> = all().collect();
+        let mut all: Vec<&KeyInfo> = all_keys().collect();
         all.sort_unstable_by_key(|info| info.id);
         all
     });
@@ -550,10 +539,10 @@ pub fn find(name: &str) -> Option<&'static KeyInfo> {
     IN_ORDER.get(at).copied()
 }
 
-/// Whether a word is among those that a choice allows; true for every other kind.
-pub fn allows(info: &KeyInfo, word: &str) -> bool {
+/// Whether a choice lists the word; true for facts that are not choices.
+pub fn choice_allows_word(info: &KeyInfo, word: &str) -> bool {
     info.kind
-        .choices()
+        .allowed_words()
         .is_none_or(|words| words.contains(&word))
 }
 
@@ -563,7 +552,7 @@ mod tests {
 
     #[test]
     fn each_has_its_place_in_the_order_of_the_names() {
-        let mut all: Vec<&KeyInfo> = all().collect();
+        let mut all: Vec<&KeyInfo> = all_keys().collect();
         all.sort_by_key(|info| info.name);
         for (place, info) in (0..).zip(all) {
             assert_eq!(info.id, FactId(place), "{}", info.name);
@@ -573,7 +562,7 @@ mod tests {
     #[test]
     fn names_are_unique_and_documented() {
         let mut seen = std::collections::BTreeSet::new();
-        for info in all() {
+        for info in all_keys() {
             assert!(seen.insert(info.name), "{} is declared twice", info.name);
             assert!(
                 info.doc.trim().ends_with('.'),

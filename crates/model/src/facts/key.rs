@@ -1,5 +1,4 @@
-//! The typed name of a fact, declared once in [`super::catalog`] and used by collectors, judgement,
-//! rules, screens and documentation.
+//! The typed keys of facts, and their properties. [`super::catalog`] declares all keys.
 
 use std::marker::PhantomData;
 
@@ -8,14 +7,15 @@ use serde::Serialize;
 use super::{Choice, Scope, Value, ValueKind, choice};
 use crate::text;
 
-/// How a fact behaves from one run to the next; reports are compared by it.
+/// How a fact behaves from one run to the next; a comparison of two reports depends on this
+/// behaviour.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize)]
 #[cfg_attr(any(test, feature = "testing"), derive(schemars::JsonSchema))]
 #[serde(rename_all = "kebab-case")]
-pub enum Nature {
+pub enum FactStability {
     /// Stays until someone or something changes it.
     Lasting,
-    /// Stays with the thing itself, so that a device is recognised under another name.
+    /// Stays with the thing itself, so that a device is recognised even under another name.
     Identity,
     /// Holds names that the kernel assigns in the order of discovery.
     Assigned,
@@ -23,27 +23,26 @@ pub enum Nature {
     Drifting,
     /// Follows from other facts.
     Concluded,
-    /// Measured by walwise, so it has noise.
+    /// Measured by walwise, so the value is noisy.
     Measured,
 }
 
 choice! {
-    /// The group of a fact about a device or a mount, in outputs.
+    /// The heading under which outputs list a fact of a device or a mount.
     pub enum FactGroup {
-        /// What happens to a flush, and to the data it should make durable.
+        /// What happens to flushes, and to the data that a flush should make durable.
         Flushes = "flushes",
-        /// Speed, and what it depends on.
+        /// Speed, and whatever speed depends on.
         Speed = "speed",
         /// Faults and shortages.
         Health = "health",
-        /// What it is.
+        /// What the device or mount is.
         Identity = "identity",
-        /// All else.
         Other = "other",
     }
 }
 
-/// A fact's index among all facts, sorted by name; facts are compared by it.
+/// Index of a fact in the list of all facts, sorted by name; faster to compare than the name.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub struct FactId(pub(super) u16);
 
@@ -57,16 +56,15 @@ pub struct KeyInfo {
     pub kind: ValueKind,
     /// One sentence, with the public source of the attribute.
     pub doc: &'static str,
-    pub nature: Nature,
+    pub nature: FactStability,
     pub group: FactGroup,
-    /// Whether a change can affect commit latency.
     pub affects_latency: bool,
-    /// Whether judgement concludes it; such facts cannot be assumed.
+    /// Whether judgement concludes the fact; `--assume` refuses such a fact.
     pub is_judged: bool,
 }
 
 impl KeyInfo {
-    /// Its name in plain words, without the area: `write cache`.
+    /// The fact's name in plain words, without the area: `write cache`.
     pub fn label(&self) -> String {
         self.name
             .split_once('.')
@@ -74,17 +72,16 @@ impl KeyInfo {
             .replace('_', " ")
     }
 
-    /// A value of this fact for display, with its unit: `16 MiB`, `182 µs`, `yes`.
+    /// Formats a value of the fact, with its unit: `16 MiB`, `182 µs`, `yes`.
     pub fn format_value(&self, value: &Value) -> String {
         match (self.kind, value) {
-            (ValueKind::Bytes, Value::Whole(count)) => text::bytes(*count),
-            (ValueKind::Micros, Value::Number(us)) => text::micros(*us),
+            (ValueKind::Bytes, Value::Whole(count)) => text::format_bytes(*count),
+            (ValueKind::Micros, Value::Number(us)) => text::format_micros(*us),
             (_, value) => value.to_string(),
         }
     }
 }
 
-/// The typed name of a fact.
 #[derive(Debug)]
 pub struct Key<T> {
     pub info: KeyInfo,
@@ -99,7 +96,7 @@ impl<T> Key<T> {
         kind: ValueKind,
         doc: &'static str,
     ) -> Self {
-        let (nature, group) = (Nature::Lasting, FactGroup::Other);
+        let (nature, group) = (FactStability::Lasting, FactGroup::Other);
         let (prices, is_judged) = (false, false);
         let info = KeyInfo {
             id,
@@ -118,78 +115,71 @@ impl<T> Key<T> {
         }
     }
 
-    /// Marks an identity: it stays with the thing itself.
+    /// Sets the nature and the group to identity: the value stays with the thing even if its name
+    /// changes.
     #[must_use]
     pub const fn identity(mut self) -> Self {
-        self.info.nature = Nature::Identity;
+        self.info.nature = FactStability::Identity;
         self.info.group = FactGroup::Identity;
         self
     }
 
-    /// Marks names that the kernel assigns.
     #[must_use]
     pub const fn assigned(mut self) -> Self {
-        self.info.nature = Nature::Assigned;
+        self.info.nature = FactStability::Assigned;
         self
     }
 
-    /// Marks what the thing is.
+    /// Sets the group to identity, but not the nature.
     #[must_use]
     pub const fn identifies(mut self) -> Self {
         self.info.group = FactGroup::Identity;
         self
     }
 
-    /// Marks what decides about flushes.
     #[must_use]
     pub const fn affects_flushes(mut self) -> Self {
         self.info.group = FactGroup::Flushes;
         self
     }
 
-    /// Marks what decides speed.
     #[must_use]
     pub const fn speed(mut self) -> Self {
         self.info.group = FactGroup::Speed;
         self
     }
 
-    /// Marks faults and shortages.
     #[must_use]
     pub const fn health(mut self) -> Self {
         self.info.group = FactGroup::Health;
         self
     }
 
-    /// Marks a value that changes by itself.
     #[must_use]
     pub const fn drifting(mut self) -> Self {
-        self.info.nature = Nature::Drifting;
+        self.info.nature = FactStability::Drifting;
         self
     }
 
-    /// Marks what follows from other facts.
     #[must_use]
     pub const fn concluded(mut self) -> Self {
-        self.info.nature = Nature::Concluded;
+        self.info.nature = FactStability::Concluded;
         self
     }
 
-    /// Marks a measurement.
     #[must_use]
     pub const fn measured(mut self) -> Self {
-        self.info.nature = Nature::Measured;
+        self.info.nature = FactStability::Measured;
         self
     }
 
-    /// Marks what can affect commit latency.
     #[must_use]
     pub const fn affects_latency(mut self) -> Self {
         self.info.affects_latency = true;
         self
     }
 
-    /// Marks what judgement concludes.
+    /// Marks a fact as a conclusion of judgement, which also makes its nature *concluded*.
     #[must_use]
     pub const fn judged(mut self) -> Self {
         self.info.is_judged = true;
@@ -206,7 +196,7 @@ impl<T> Key<T> {
 }
 
 impl<T: Choice> Key<T> {
-    /// Declares a fact that is one of a few words.
+    /// Declares a fact whose value is one word of `T`.
     pub const fn choice(id: FactId, name: &'static str, scope: Scope, doc: &'static str) -> Self {
         Self::new(id, name, scope, ValueKind::Choice(T::WORDS), doc)
     }

@@ -1,6 +1,3 @@
-//! The reading of one fact: the value with its source, or the reason why there is none, with a
-//! remedy.
-
 use std::fmt;
 
 use serde::{Deserialize, Serialize};
@@ -8,33 +5,33 @@ use serde::{Deserialize, Serialize};
 use super::value::Value;
 use crate::text::escape_in_place;
 
-/// A value with its origin, or the reason there is none.
+/// The value of a fact with its source, or the reason why the value is unknown.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 #[cfg_attr(any(test, feature = "testing"), derive(schemars::JsonSchema))]
 #[serde(tag = "state", rename_all = "kebab-case")]
 pub enum Reading<T> {
-    /// Read, and from where.
+    /// The value was read, measured, concluded or assumed.
     Known {
-        /// What was read.
+        /// The value, in the data type of the fact.
         value: T,
-        /// Where it was read.
+        /// Where the value comes from.
         source: Source,
     },
-    /// Not known; never to be replaced by a default.
+    /// The value is unknown, and must never be replaced by a default.
     Unknown {
-        /// The kind of reason.
+        /// The kind of reason why the value is unknown.
         why: UnknownReason,
-        /// What happened, to what; a fragment such as `reading /dev/sda`.
+        /// What was tried, or what went wrong, such as `reading /dev/sda`; can be empty.
         detail: String,
-        /// What would settle it, when something would.
+        /// What would make the value known; left out if nothing would.
         #[serde(rename = "fix", skip_serializing_if = "Option::is_none")]
         remedy: Option<Remedy>,
     },
 }
 
 impl Reading<Value> {
-    /// The reading with whatever could control a terminal escaped, in its value, source and reason.
-    pub(super) fn escaped(mut self) -> Self {
+    /// Escapes whatever could control a terminal, in value, source, detail and remedy.
+    pub(super) fn into_escaped(mut self) -> Self {
         match &mut self {
             Self::Known { source, .. } => source.escape(),
             Self::Unknown { detail, remedy, .. } => {
@@ -47,17 +44,15 @@ impl Reading<Value> {
                 }
             }
         }
-        self.map(Value::escaped)
+        self.map(Value::into_escaped)
     }
 }
 
 impl<T> Reading<T> {
-    /// A known reading.
     pub fn known(value: T, source: Source) -> Self {
         Self::Known { value, source }
     }
 
-    /// An unknown reading.
     pub fn unknown(why: UnknownReason, detail: impl Into<String>) -> Self {
         Self::Unknown {
             why,
@@ -66,12 +61,11 @@ impl<T> Reading<T> {
         }
     }
 
-    /// The reading of a fact that was not read.
     pub fn not_collected() -> Self {
-        Self::unknown(UnknownReason::NotCollected, "not read")
+        Self::unknown(UnknownReason::NotCollected, "not read in this run")
     }
 
-    /// The same with a remedy; a known reading is unchanged.
+    /// Sets the remedy of an unknown reading; a known reading is unchanged.
     #[must_use]
     pub fn with_remedy(self, help: Remedy) -> Self {
         match self {
@@ -84,7 +78,6 @@ impl<T> Reading<T> {
         }
     }
 
-    /// The value, when known.
     pub fn value(&self) -> Option<&T> {
         match self {
             Self::Known { value, .. } => Some(value),
@@ -96,7 +89,7 @@ impl<T> Reading<T> {
         self.value().is_some()
     }
 
-    /// Whether the machine does not have it.
+    /// Whether the value is unknown because its file, program or attribute does not exist.
     pub fn is_absent(&self) -> bool {
         matches!(
             self,
@@ -107,8 +100,8 @@ impl<T> Reading<T> {
         )
     }
 
-    /// Whether it is unknown and could be known. What is absent and needs nothing is no gap: a disk
-    /// without a model has none.
+    /// Whether the value is unknown but could be known. An absent value without a remedy is not a
+    /// gap: some disks have no model name.
     pub fn is_gap(&self) -> bool {
         match self {
             Self::Known { .. } => false,
@@ -116,7 +109,6 @@ impl<T> Reading<T> {
         }
     }
 
-    /// The source, when known.
     pub fn source(&self) -> Option<&Source> {
         match self {
             Self::Known { source, .. } => Some(source),
@@ -129,9 +121,10 @@ impl<T> Reading<T> {
         self.and_then(|value| Ok(change(value)))
     }
 
-    /// Maps the value or makes it malformed (the error says how), and keeps its source.
+    /// Maps the value and keeps its source. An error makes the reading malformed, with the error as
+    /// the detail.
     pub fn and_then<U>(self, change: impl FnOnce(T) -> Result<U, String>) -> Reading<U> {
-        self.then(|value, source| match change(value) {
+        self.and_then_reading(|value, source| match change(value) {
             Ok(value) => Reading::known(value, source),
             Err(detail) => {
                 Reading::unknown(UnknownReason::Malformed, format!("{source}: {detail}"))
@@ -139,8 +132,8 @@ impl<T> Reading<T> {
         })
     }
 
-    /// Maps value and source to a new reading; an unknown one is unchanged.
-    pub fn then<U>(self, next: impl FnOnce(T, Source) -> Reading<U>) -> Reading<U> {
+    /// Maps value and source to a new reading; an unknown reading is unchanged.
+    pub fn and_then_reading<U>(self, next: impl FnOnce(T, Source) -> Reading<U>) -> Reading<U> {
         match self {
             Self::Known { value, source } => next(value, source),
             Self::Unknown {
@@ -155,7 +148,6 @@ impl<T> Reading<T> {
         }
     }
 
-    /// The same reading of a borrowed value.
     pub fn as_ref(&self) -> Reading<&T> {
         match self {
             Self::Known { value, source } => Reading::known(value, source.clone()),
@@ -177,24 +169,24 @@ impl<T> Reading<T> {
 #[cfg_attr(any(test, feature = "testing"), derive(schemars::JsonSchema))]
 #[serde(rename_all = "kebab-case")]
 pub enum UnknownReason {
-    /// The file, program or attribute is not there.
+    /// The file, program or attribute does not exist.
     Absent,
-    /// It is there and we may not read it.
+    /// The file or attribute exists, but walwise may not read it.
     Denied,
-    /// It did not answer before its deadline.
+    /// The file, program or server did not answer before its deadline.
     TimedOut,
-    /// It answered something we cannot read.
+    /// There was an answer that walwise cannot parse.
     Malformed,
-    /// It answered, and the answer does not decide.
+    /// There was an answer, but several values fit it.
     Ambiguous,
-    /// Nobody asked: not part of this run, or not in the capture.
+    /// The value was not part of this run, or is missing from the capture.
     NotCollected,
 }
 
 impl fmt::Display for UnknownReason {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str(match self {
-            Self::Absent => "absent",
+            Self::Absent => "not available",
             Self::Denied => "denied",
             Self::TimedOut => "timed out",
             Self::Malformed => "malformed",
@@ -211,9 +203,9 @@ impl fmt::Display for UnknownReason {
 pub enum Remedy {
     /// Run walwise as root.
     RunAsRoot,
-    /// Run it as this user.
+    /// Run walwise as this user.
     RunAs(String),
-    /// Let walwise measure; the value names the command.
+    /// Let walwise measure commits with `walwise check DIR`.
     RunProbe,
     /// Install this package.
     Install(String),
@@ -236,60 +228,62 @@ impl fmt::Display for Remedy {
     }
 }
 
-/// Where a value was read.
+/// Where a value comes from.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 #[cfg_attr(any(test, feature = "testing"), derive(schemars::JsonSchema))]
 #[serde(tag = "kind", rename_all = "kebab-case")]
 pub enum Source {
-    /// A file, and the line where that matters.
+    /// A file, with the line if that matters.
     File {
-        /// The file, display-safe.
+        /// Path of the file, display-safe.
         path: String,
-        /// Counted from one.
+        /// Line number, counted from one.
         #[serde(skip_serializing_if = "Option::is_none")]
         line: Option<u32>,
     },
-    /// A system call on something.
+    /// A system call.
     Call {
-        /// Such as `uname` or `statfs /srv`.
+        /// Name and argument, such as `uname` or `statfs /srv`.
         name: String,
     },
-    /// A program's answer.
+    /// The output of a program.
     Command {
         /// The program and its arguments.
         argv: String,
     },
     /// A running server's answer.
     Server {
-        /// The socket that was asked.
+        /// The socket that was queried.
         socket: String,
     },
-    /// Our own measurement on this host.
+    /// A measurement by walwise on this host.
     Probe {
-        /// Which one.
+        /// Name of the measurement.
         id: String,
     },
     /// The documented default, because nothing sets it.
     Default {
-        /// Of what: `PostgreSQL 15`.
+        /// The product and release with this default, such as `PostgreSQL 15`.
         of: String,
     },
     /// Concluded by walwise from other facts.
     Derived {
-        /// The facts it was concluded from.
+        /// The facts that the value was concluded from.
         of: Vec<String>,
-        /// Whether an assumed value is among them; such a conclusion opens no interlock.
+        /// Whether one of these facts was assumed; such a conclusion never unlocks advice that can
+        /// lose data.
         assumed: bool,
     },
-    /// The record of a drill, which is a file that anybody could have written. Never enough for a
-    /// setting that can lose data.
+    /// The record of a drill, a file that anybody could have written. Never enough for a setting
+    /// that can lose data.
     Drill {
-        /// The record, display-safe.
+        /// Path of the drill's record, display-safe.
         file: String,
     },
-    /// The record of a trial, likewise.
+    /// The record of a trial, a file that anybody could have written. Never enough for a setting
+    /// that can lose data.
     Trial {
-        /// The record, display-safe.
+        /// Path of the trial's record, display-safe.
         file: String,
     },
     /// Stated by the user with `--assume`. Never enough for a setting that can lose data.
@@ -297,7 +291,6 @@ pub enum Source {
 }
 
 impl Source {
-    /// A file as a whole.
     pub fn file(path: impl Into<String>) -> Self {
         Self::File {
             path: path.into(),
@@ -305,21 +298,20 @@ impl Source {
         }
     }
 
-    /// A line of a file, counted from one.
-    pub fn line(path: impl Into<String>, line: u32) -> Self {
+    /// A line of a file; lines count from one.
+    pub fn file_line(path: impl Into<String>, line: u32) -> Self {
         Self::File {
             path: path.into(),
             line: Some(line),
         }
     }
 
-    /// A system call.
-    pub fn call(name: impl Into<String>) -> Self {
+    pub fn system_call(name: impl Into<String>) -> Self {
         Self::Call { name: name.into() }
     }
 
-    /// A conclusion from named facts, none of them assumed.
-    pub fn derived<I: IntoIterator<Item: Into<String>>>(of: I) -> Self {
+    /// A conclusion from the named facts, none of which is assumed.
+    pub fn derived_from<I: IntoIterator<Item: Into<String>>>(of: I) -> Self {
         Self::Derived {
             of: of.into_iter().map(Into::into).collect(),
             assumed: false,
@@ -341,8 +333,9 @@ impl Source {
         }
     }
 
-    /// Whether the value was seen on this machine rather than typed in: required of every fact that
-    /// decides a setting which can lose data. A default counts, because it is in force.
+    /// Whether the value was read or measured on this machine, not assumed or taken from a record.
+    /// Every fact that decides a setting which can lose data must be evidence. A default counts,
+    /// because it is in force.
     pub fn is_evidence(&self) -> bool {
         matches!(
             self,

@@ -1,13 +1,11 @@
-//! The subjects of facts.
-
 use std::fmt;
 use std::sync::Arc;
 
 use serde::{Deserialize, Serialize, Serializer};
 
-use crate::text::escape;
+use crate::text::escape_display_unsafe;
 
-/// The kinds of subject, and of fact.
+/// The kind of a subject; every fact belongs to subjects of one scope.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize)]
 #[cfg_attr(any(test, feature = "testing"), derive(schemars::JsonSchema))]
 #[serde(rename_all = "lowercase")]
@@ -18,12 +16,11 @@ pub enum Scope {
     Device,
     /// A mounted file system, as it is in force now.
     Mount,
-    /// A line of fstab or a mount unit: what the next boot will do.
+    /// A mount of the next boot: a line of fstab or a mount unit.
     Boot,
-    /// A database server's data directory, whatever the server: PostgreSQL's cluster, or that of
-    /// MySQL or MariaDB.
+    /// The data directory of a database server: PostgreSQL, MySQL or MariaDB.
     Cluster,
-    /// What advice is for: a directory, or a free device.
+    /// A directory or a free device that walwise gives advice for.
     Target,
 }
 
@@ -56,9 +53,9 @@ impl fmt::Display for Scope {
     }
 }
 
-/// One thing that facts are about: a scope and a name unique in it, such as `device sda` or `mount
-/// /srv`. The name is display-safe and stable between runs. Copies share it, because findings,
-/// edges and traces all name their subject.
+/// One thing that facts are about: a scope and a name unique in that scope, such as `device sda` or
+/// `mount /srv`. The name is display-safe and stable between runs. Clones share the name, because
+/// findings, edges and traces all hold subjects.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Deserialize)]
 #[cfg_attr(any(test, feature = "testing"), derive(schemars::JsonSchema))]
 #[serde(try_from = "String")]
@@ -79,7 +76,7 @@ impl Subject {
     fn new(scope: Scope, name: &str) -> Self {
         Self {
             scope,
-            name: escape(name).into(),
+            name: escape_display_unsafe(name).into(),
         }
     }
 
@@ -88,18 +85,18 @@ impl Subject {
         Self::new(Scope::Device, name.as_ref())
     }
 
-    /// A mount by its mount point; a second mount on the same point has `#2` appended, and so on,
-    /// the last being the one in sight.
+    /// A mount by its mount point. Further mounts on the same point have `#2`, `#3` and so on
+    /// appended; the last of them is visible.
     pub fn mount(name: impl AsRef<str>) -> Self {
         Self::new(Scope::Mount, name.as_ref())
     }
 
-    /// A line that mounts at boot, by its mount point (`#2` for a second line).
+    /// A line that mounts at boot, by its mount point, with `#2` appended for a second line.
     pub fn boot(name: impl AsRef<str>) -> Self {
         Self::new(Scope::Boot, name.as_ref())
     }
 
-    /// A database server's data directory.
+    /// A database server, by the path of its data directory.
     pub fn cluster(name: impl AsRef<str>) -> Self {
         Self::new(Scope::Cluster, name.as_ref())
     }
@@ -121,13 +118,13 @@ impl Subject {
         (!name.is_empty()).then(|| Self::new(scope, name))
     }
 
-    /// The same kind of thing under another name.
+    /// A subject of this scope with another name.
     #[must_use]
     pub fn with_name(&self, name: &str) -> Self {
         Self::new(self.scope, name)
     }
 
-    /// Sorts before every other subject of this scope.
+    /// A lower bound for ranges: sorts before every real subject of the scope.
     pub(super) fn scope_start(scope: Scope) -> Self {
         Self {
             scope,
@@ -159,7 +156,6 @@ impl Serialize for Subject {
     }
 }
 
-/// Back from JSON, with the name as it is.
 impl TryFrom<String> for Subject {
     type Error = &'static str;
 

@@ -1,16 +1,13 @@
-//! The names of servers' programs, and what may leave a configuration file, a command line or a
-//! server: what the host filters by.
-//!
-//! The releases and values of settings are left to [`super::table`].
+//! The names of server programs, and the settings that may leave a configuration file, a command
+//! line or a server. The host filters its answers by this policy.
 
 use std::collections::BTreeMap;
 
 use serde::Deserialize;
 
-use crate::facts::{Area, ServerKind};
-use crate::toml_table::parse;
+use crate::facts::{ServerArea, ServerKind};
+use crate::toml_table::parse_without_verification_stamps;
 
-/// The table, compiled in.
 pub const POLICY_TOML: &str = include_str!("../../tables/leaving.toml");
 
 /// The part of a setting that may leave a configuration file, a command line or a server.
@@ -19,18 +16,18 @@ pub const POLICY_TOML: &str = include_str!("../../tables/leaving.toml");
 pub enum Exposure {
     #[default]
     Value,
-    /// Its value; the bare name switches it on.
+    /// The value; the bare name means on.
     Switch,
-    /// The shape of its value alone.
+    /// Only the shape of the value.
     Shape,
 }
 
 #[derive(Debug, Default)]
 pub struct RedactionPolicy {
-    /// The names of servers' programs, and the area of each.
-    pub programs: BTreeMap<String, Area>,
+    /// The area of each server program, by program name.
+    pub programs: BTreeMap<String, ServerArea>,
     /// The settings that may leave, by area and name.
-    pub settings: BTreeMap<Area, BTreeMap<String, Exposure>>,
+    pub settings: BTreeMap<ServerArea, BTreeMap<String, Exposure>>,
 }
 
 #[derive(Deserialize)]
@@ -40,7 +37,7 @@ struct PolicyRows {
     leaves: Vec<NamedRow>,
 }
 
-/// Programs, or settings with what may leave of each.
+/// A row of programs or of settings; `what` applies to settings only.
 #[derive(Deserialize)]
 #[serde(deny_unknown_fields)]
 struct NamedRow {
@@ -50,9 +47,9 @@ struct NamedRow {
     what: Exposure,
 }
 
-/// Parses a table.
+/// Parses the policy and drops every setting that may hold a secret.
 pub fn parse_policy(text: &str) -> Result<RedactionPolicy, toml::de::Error> {
-    let rows: PolicyRows = parse(text)?;
+    let rows: PolicyRows = parse_without_verification_stamps(text)?;
     let mut table = RedactionPolicy::default();
     for NamedRow { of, names, .. } in rows.program {
         table
@@ -67,7 +64,7 @@ pub fn parse_policy(text: &str) -> Result<RedactionPolicy, toml::de::Error> {
     Ok(table)
 }
 
-/// Parts of the names of settings that hold or name a secret, a program or another host.
+/// Parts of names of settings whose values hold or name a secret, a program or another host.
 const SECRET_NAME_PARTS: [&str; 11] = [
     "auth",
     "cert",
@@ -82,7 +79,8 @@ const SECRET_NAME_PARTS: [&str; 11] = [
     "user",
 ];
 
-/// Whether a setting is named like a secret: it may not leave, whoever lists it.
+/// Whether the name of a setting suggests a secret. Such a setting must not leave, even if a table
+/// lists the name.
 fn may_hold_secret(name: &str) -> bool {
     SECRET_NAME_PARTS.iter().any(|word| name.contains(word))
 }
@@ -96,12 +94,12 @@ mod tests {
     fn the_table_loads() {
         let table = parse_policy(POLICY_TOML).unwrap();
         assert!(
-            Area::ALL
+            ServerArea::ALL
                 .iter()
                 .all(|area| table.programs.values().any(|of| of == area))
         );
         assert!(table.settings.values().all(|settings| settings.len() > 20));
-        let rows: PolicyRows = parse(POLICY_TOML).unwrap();
+        let rows: PolicyRows = parse_without_verification_stamps(POLICY_TOML).unwrap();
         let listed: usize = rows.leaves.iter().map(|row| row.names.len()).sum();
         assert_eq!(
             table.settings.values().map(BTreeMap::len).sum::<usize>(),
@@ -110,7 +108,6 @@ mod tests {
         );
     }
 
-    /// A setting that is named like a secret may not leave, whoever lists it here.
     #[test]
     fn a_listed_secret_stays() {
         let rows = "[[program]]\nof = \"postgres\"\nnames = [\"postgres\"]\n[[leaves]]\nof = \"postgres\"\nnames = [\"port\", \"primary_conninfo\", \"ssl_passphrase_command\"]\n";

@@ -1,29 +1,30 @@
-//! Whether a release of a server has a setting, and its default in that release.
+//! Whether a release of a server has a setting, and which default that release has.
 //!
-//! The table begins with a release of each server; a setting that is as old as the table is older
-//! in fact.
+//! The table begins with the oldest supported release of each server. A setting of that release is
+//! taken to exist in all earlier releases, too.
 
-use super::table::{MysqlSetting, PostgresSetting, ServerTable, value_in};
+use super::table::{MysqlSetting, PostgresSetting, ServerTable, value_in_release};
 use crate::facts::ServerKind;
 use crate::ternary::Ternary;
 use crate::version::Version;
 
 impl PostgresSetting {
-    /// Whether this release has it. The version may lack its minor release, as in `PG_VERSION`; the
-    /// answer for a setting of a minor release is then unknown.
+    /// Whether a release has the setting. The version may lack the minor number, as in
+    /// `PG_VERSION`; the answer is then unknown for a setting that came with a minor release.
     pub fn exists_in(&self, server: &Version) -> Ternary {
         if self.removed.as_ref().is_some_and(|from| server >= from) {
             return Ternary::False;
         }
-        let (line, minor) = release_line(server);
+        let (line, minor) = major_and_minor(server);
         let newest = self.since.iter().max();
-        if newest.is_some_and(|newest| line >= self::release_line(newest).0 && server >= newest) {
+        if newest.is_some_and(|newest| line >= self::major_and_minor(newest).0 && server >= newest)
+        {
             return Ternary::True;
         }
         match self
             .since
             .iter()
-            .map(self::release_line)
+            .map(self::major_and_minor)
             .find(|(known, _)| *known == line)
         {
             Some((_, from)) => match (minor, from) {
@@ -35,34 +36,38 @@ impl PostgresSetting {
         }
     }
 
-    /// Whether it is as old as the table: then every release before the table has it too.
-    pub fn is_old(&self) -> bool {
-        self.since
-            .iter()
-            .any(|since| release_line(since) == (ServerKind::Postgres.oldest_release(), None))
+    /// Whether the setting is in the table's oldest release; every earlier release is then taken to
+    /// have the setting, too.
+    pub fn predates_table(&self) -> bool {
+        self.since.iter().any(|since| {
+            major_and_minor(since) == (ServerKind::Postgres.oldest_listed_release(), None)
+        })
     }
 
-    /// Whether its fact can be read from this release.
+    /// Like [`Self::exists_in`], but true for a release before the table if the table's oldest
+    /// release has the setting.
     pub fn is_readable_in(&self, server: &Version) -> Ternary {
-        if self.is_old() && release_line(server).0 < ServerKind::Postgres.oldest_release() {
+        if self.predates_table()
+            && major_and_minor(server).0 < ServerKind::Postgres.oldest_listed_release()
+        {
             Ternary::True
         } else {
             self.exists_in(server)
         }
     }
 
-    /// Its default in this release.
+    /// The default in a release; for releases before the table, the oldest default.
     pub fn default_in(&self, server: &Version) -> Option<&str> {
         let oldest = self.default.values().next()?;
-        Some(value_in(&self.default, server).unwrap_or(oldest))
+        Some(value_in_release(&self.default, server).unwrap_or(oldest))
     }
 
-    /// The unit of a size without one in this release, in bytes; `None` where it depends on an
-    /// unknown release.
+    /// The unit, in bytes, of a size that is written without a unit; `None` if the unit depends on
+    /// an unknown release.
     pub fn size_unit(&self, server: Option<&Version>) -> Option<u64> {
         match server {
             _ if self.unit.len() == 1 => self.unit.values().next().copied(),
-            Some(server) => value_in(&self.unit, server).copied(),
+            Some(server) => value_in_release(&self.unit, server).copied(),
             None => None,
         }
     }
@@ -70,49 +75,41 @@ impl PostgresSetting {
 
 /// The default of a MySQL or MariaDB setting in a release.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum ReleaseDefault<'t> {
+pub enum MysqlDefault<'t> {
     Fixed(&'t str),
     /// A value that the server computes.
     Computed,
-    /// None: this release does not have the setting.
+    /// The release does not have the setting.
     Absent,
 }
 
-impl ReleaseDefault<'_> {
-    /// Whether the release does not have the setting.
+impl MysqlDefault<'_> {
     pub fn is_absent(self) -> bool {
         matches!(self, Self::Absent)
     }
 }
 
 impl ServerTable {
-    /// The default of a setting of MySQL or MariaDB.
-    pub fn mysql_default(
-        &self,
-        name: &str,
-        of: ServerKind,
-        server: &Version,
-    ) -> ReleaseDefault<'_> {
-        // A setting that went and came back may have another default, or none that is fixed.
+    /// The default of a MySQL or MariaDB setting in a release.
+    pub fn mysql_default(&self, name: &str, of: ServerKind, server: &Version) -> MysqlDefault<'_> {
+        // A setting that was removed and came back may have another default, or no fixed one.
         let here: Vec<&MysqlSetting> = self
-            .mysql(name, of)
+            .mysql_settings_named(name, of)
             .filter(|row| row.exists_in(server))
             .collect();
         let rows = || here.iter();
         if here.is_empty() {
-            return ReleaseDefault::Absent;
+            return MysqlDefault::Absent;
         }
         let oldest = || rows().find_map(|row| row.default.values().next());
         let fixed = rows()
-            .find_map(|row| value_in(&row.default, server))
+            .find_map(|row| value_in_release(&row.default, server))
             .or_else(oldest);
-        fixed.map_or(ReleaseDefault::Computed, |value| {
-            ReleaseDefault::Fixed(value)
-        })
+        fixed.map_or(MysqlDefault::Computed, |value| MysqlDefault::Fixed(value))
     }
 
-    /// Whether SET GLOBAL may change a setting of MySQL or MariaDB at run time; for an unknown
-    /// server whether it does in any release.
+    /// Whether SET GLOBAL may change a MySQL or MariaDB setting at run time. For an unknown server:
+    /// whether any release allows that.
     pub fn may_be_dynamic(&self, name: &str, server: Option<(ServerKind, &Version)>) -> bool {
         let moves = |row: &MysqlSetting| match (
             row.perhaps_dynamic.as_ref().or(row.dynamic.as_ref()),
@@ -121,7 +118,7 @@ impl ServerTable {
             (None, _) => false,
             (Some(_), None) => true,
             (Some(from), Some((of, version))) => {
-                row.of == of && (version >= from || (row.is_old() && *from == row.since))
+                row.of == of && (version >= from || (row.predates_table() && *from == row.since))
             }
         };
         self.mysql
@@ -133,48 +130,50 @@ impl ServerTable {
 
 /// A statement that changes a setting of a running server.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Statement {
-    /// Until the server stops (SET GLOBAL).
+pub enum SettingChangeStatement {
+    /// SET GLOBAL: the value lasts until the server stops.
     Global,
-    /// For good (SET PERSIST).
+    /// SET PERSIST: the value survives a restart.
     Persist,
 }
 
 impl ServerTable {
-    /// The statement by which this release gives a setting of MySQL or MariaDB this value at once;
-    /// `None` where only a restart does.
-    pub fn statement(
+    /// The statement that gives a MySQL or MariaDB setting this value without a restart; `None` if
+    /// the release needs a restart.
+    pub fn change_statement(
         &self,
         name: &str,
         value: &str,
         of: ServerKind,
         server: &Version,
-    ) -> Option<Statement> {
-        let rows = self.mysql(name, of).filter(|row| row.covers_value(value));
+    ) -> Option<SettingChangeStatement> {
+        let rows = self
+            .mysql_settings_named(name, of)
+            .filter(|row| row.covers_value(value));
         let is_dynamic = rows
             .filter(|row| row.exists_in(server))
             .any(|row| row.is_dynamic(server));
         is_dynamic.then(|| {
-            if has_persist(of, server) {
-                Statement::Persist
+            if has_set_persist(of, server) {
+                SettingChangeStatement::Persist
             } else {
-                Statement::Global
+                SettingChangeStatement::Global
             }
         })
     }
 }
 
-/// Whether a release has SET PERSIST (MySQL 8.0 manual, Persisted System Variables); MariaDB does
-/// not.
-pub fn has_persist(of: ServerKind, server: &Version) -> bool {
+/// Whether a release has SET PERSIST (MySQL 8.0 manual, Persisted System Variables). MariaDB has no
+/// such statement.
+pub fn has_set_persist(of: ServerKind, server: &Version) -> bool {
     match of {
         ServerKind::Mysql => server.number(0) >= 8,
         ServerKind::Mariadb | ServerKind::Postgres => false,
     }
 }
 
-/// The command-line client of a release. MariaDB's had the name of MySQL's before 10.5 (MariaDB
-/// 10.5 release notes); for an unknown release it is today's.
+/// The name of the command-line client; without a version, the current name. MariaDB's client was
+/// called `mysql` before 10.5 (MariaDB 10.5 release notes).
 pub fn client_program(of: ServerKind, server: Option<&Version>) -> &'static str {
     match of {
         ServerKind::Postgres => "psql",
@@ -186,8 +185,9 @@ pub fn client_program(of: ServerKind, server: Option<&Version>) -> &'static str 
     }
 }
 
-/// A number, with a unit as option files take it (my_getopt).
-fn parse_number(value: &str) -> Option<f64> {
+/// Parses a number with an optional unit from `k` to `e` (powers of 1024), as in option files
+/// (my_getopt).
+fn parse_number_with_unit(value: &str) -> Option<f64> {
     const UNITS: [char; 6] = ['k', 'm', 'g', 't', 'p', 'e'];
     let Some(unit) = value.chars().next_back().filter(char::is_ascii_alphabetic) else {
         return value.parse().ok();
@@ -208,32 +208,33 @@ impl MysqlSetting {
     pub fn covers_value(&self, value: &str) -> bool {
         match self.range {
             Some([low, high]) => {
-                parse_number(value).is_some_and(|number| (low..=high).contains(&number))
+                parse_number_with_unit(value).is_some_and(|number| (low..=high).contains(&number))
             }
             None => self.values.is_empty() || self.values.iter().any(|one| one == value),
         }
     }
 
-    /// Whether SET GLOBAL changes it in this release, in which it exists.
+    /// Whether SET GLOBAL changes the setting in a release that has the setting.
     pub fn is_dynamic(&self, server: &Version) -> bool {
         let dynamic = self.dynamic.as_ref();
-        dynamic.is_some_and(|from| server >= from || (self.is_old() && *from == self.since))
+        dynamic.is_some_and(|from| server >= from || (self.predates_table() && *from == self.since))
     }
 
     fn exists_in(&self, server: &Version) -> bool {
-        (self.is_old() || *server >= self.since)
+        (self.predates_table() || *server >= self.since)
             && self.removed.as_ref().is_none_or(|from| server < from)
     }
 
-    /// Whether it is as old as the table: then every release before the table has it too.
-    fn is_old(&self) -> bool {
+    /// Whether the setting is in the table's oldest release; every earlier release is then taken to
+    /// have the setting, too.
+    fn predates_table(&self) -> bool {
         self.since.number_count() <= 2
-            && (self.since.number(0), self.since.number(1)) <= self.of.oldest_release()
+            && (self.since.number(0), self.since.number(1)) <= self.of.oldest_listed_release()
     }
 }
 
-/// The major release (9.6, 10, 18) and, where it is known, the minor one.
-fn release_line(version: &Version) -> ((u64, u64), Option<u64>) {
+/// The major release of PostgreSQL (9.6, 10, 18) and, if known, the minor number.
+fn major_and_minor(version: &Version) -> ((u64, u64), Option<u64>) {
     let major_numbers = if version.number(0) >= 10 { 1 } else { 2 };
     let second = if major_numbers == 2 {
         version.number(1)

@@ -1,4 +1,4 @@
-//! The settings of database servers as values, with their table, which is compiled in.
+//! The types of rows in `rules/tables/servers.toml`.
 
 use std::collections::BTreeMap;
 
@@ -7,20 +7,19 @@ use serde::Deserialize;
 use crate::facts::ServerKind;
 use crate::version::Version;
 
-/// The table, compiled in.
 pub const SERVERS_TOML: &str = include_str!("../../tables/servers.toml");
 
 /// The action by which a new value takes effect.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub enum ChangedBy {
-    /// A statement, immediately and for all sessions.
+    /// An SQL statement changes the value at once, for all sessions.
     Statement,
-    /// A statement for one session, a reload for all.
+    /// An SQL statement changes the value for one session, a reload for all sessions.
     Session,
     Reload,
     Restart,
-    /// None: it is chosen when the cluster is created.
+    /// None: the value is chosen when the cluster is created.
     Initdb,
 }
 
@@ -34,36 +33,34 @@ pub enum ValueSyntax {
     Size,
 }
 
-/// Values, each from a release on.
+/// Values, by the first release that has each value.
 pub type ByRelease<T> = BTreeMap<Version, T>;
 
-/// Settings of PostgreSQL.
+/// PostgreSQL settings that have all properties of the row in common.
 #[derive(Debug, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct PostgresSetting {
     pub names: Vec<String>,
-    /// The releases that introduced them.
+    /// Releases that introduced the settings: more than one if minor releases of older lines
+    /// introduced the settings as well.
     pub since: Vec<Version>,
-    /// The release that removed them.
     pub removed: Option<Version>,
     #[serde(default)]
     pub instead: String,
-    /// Their default by release.
     #[serde(default)]
     pub default: ByRelease<String>,
-    /// The action by which a new value takes effect.
     #[serde(rename = "change")]
     pub changed_by: ChangedBy,
-    /// The values that they take; any without it and without a range.
+    /// Syntax of accepted values; without `takes` and `range`, any value is accepted.
     pub takes: Option<ValueSyntax>,
-    /// The numbers that they take.
+    /// Lowest and highest accepted number.
     pub range: Option<[f64; 2]>,
-    /// Whether they are read into facts.
+    /// Whether collectors read the settings into facts.
     #[serde(default)]
     pub read: bool,
-    /// The fact that holds it, where that is not `pg.NAME`.
+    /// The fact that holds the value, if not `pg.NAME`.
     pub fact: Option<String>,
-    /// The unit of a size without one, in bytes, by release.
+    /// The unit, in bytes, of a size written without a unit, by release.
     #[serde(default)]
     pub unit: ByRelease<u64>,
     pub source: String,
@@ -73,28 +70,26 @@ pub struct PostgresSetting {
 #[derive(Debug, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct PostgresValue {
-    /// The setting.
     pub of: String,
     pub names: Vec<String>,
-    /// The release that introduced them; `None` if they are as old as the setting.
+    /// Release that introduced the values; `None` if they are as old as the setting.
     pub since: Option<Version>,
-    /// Their effect on Linux from then on.
     #[serde(default)]
-    pub is: LinuxSupport,
+    pub is: LinuxAcceptance,
     #[serde(default)]
     pub because: String,
     pub source: String,
 }
 
-/// The effect of a value on Linux.
+/// Whether a server on Linux accepts a value.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Deserialize)]
 #[serde(rename_all = "lowercase")]
-pub enum LinuxSupport {
+pub enum LinuxAcceptance {
     #[default]
     Taken,
-    /// The server refuses to start with it.
+    /// The server refuses to start with the value.
     Refused,
-    /// Depends on how the server was built.
+    /// Acceptance depends on how the server was built.
     Unknown,
 }
 
@@ -104,39 +99,35 @@ pub enum LinuxSupport {
 pub struct UnsafeValues {
     /// The settings, by their names in rules.
     pub names: Vec<String>,
-    /// Values that give it up.
+    /// Values that give up durability.
     pub values: Vec<String>,
-    /// Where most values do: the only ones that do not.
+    /// The only values that keep durability, for settings where most values give it up.
     pub keeps: Option<Vec<String>>,
 }
 
-/// Settings of MySQL or MariaDB, for some or all of their values.
+/// MySQL or MariaDB settings that have all properties of the row in common, for some or all of
+/// their values.
 #[derive(Debug, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct MysqlSetting {
-    /// The server they belong to.
     pub of: ServerKind,
     pub names: Vec<String>,
-    /// The values that this row is about; empty, without a range, for all.
+    /// Values that the row is about; without `values` and `range`, the row is about all values.
     #[serde(default)]
     pub values: Vec<String>,
-    /// The numbers that this row is about.
+    /// Lowest and highest number that the row is about.
     pub range: Option<[f64; 2]>,
-    /// The release that introduced them.
     pub since: Version,
-    /// The release that deprecated them.
     pub deprecated: Option<Version>,
-    /// The release that removed them.
     pub removed: Option<Version>,
     #[serde(default)]
     pub instead: String,
-    /// Their default by release.
     #[serde(default)]
     pub default: ByRelease<String>,
-    /// The release from which on SET GLOBAL changes them.
+    /// First release in which SET GLOBAL can change the settings.
     pub dynamic: Option<Version>,
-    /// The release from which on SET GLOBAL may change them, where some minor releases before
-    /// `dynamic` do.
+    /// First release in which SET GLOBAL may change the settings, if some minor releases before
+    /// `dynamic` allow that.
     pub perhaps_dynamic: Option<Version>,
     #[serde(default)]
     pub because: String,
@@ -149,28 +140,30 @@ pub struct ServerTable {
     pub postgres: Vec<PostgresSetting>,
     pub postgres_value: Vec<PostgresValue>,
     pub mysql: Vec<MysqlSetting>,
-    /// Values that lose data.
     pub loses: Vec<UnsafeValues>,
 }
 
 impl ServerTable {
-    /// The row of a setting of PostgreSQL.
-    pub fn postgres(&self, name: &str) -> Option<&PostgresSetting> {
+    pub fn find_postgres_setting(&self, name: &str) -> Option<&PostgresSetting> {
         self.postgres
             .iter()
             .find(|row| row.names.iter().any(|own| own == name))
     }
 
-    /// The rows of a setting of MySQL or MariaDB.
-    pub fn mysql(&self, name: &str, of: ServerKind) -> impl Iterator<Item = &MysqlSetting> {
+    /// All rows of a MySQL or MariaDB setting; different values can have rows of their own.
+    pub fn mysql_settings_named(
+        &self,
+        name: &str,
+        of: ServerKind,
+    ) -> impl Iterator<Item = &MysqlSetting> {
         self.mysql
             .iter()
             .filter(move |row| row.of == of && row.names.iter().any(|own| own == name))
     }
 }
 
-/// The value in a release.
-pub fn value_in<'t, T>(values: &'t ByRelease<T>, server: &Version) -> Option<&'t T> {
+/// The value that applies in a release; `None` for a release before the first entry.
+pub fn value_in_release<'t, T>(values: &'t ByRelease<T>, server: &Version) -> Option<&'t T> {
     values.range(..=server).next_back().map(|(_, value)| value)
 }
 
@@ -179,14 +172,14 @@ mod tests {
     use std::collections::BTreeSet;
 
     use super::*;
-    use crate::facts::area;
-    use crate::toml_table::parse;
+    use crate::facts::area_of_name;
+    use crate::toml_table::parse_without_verification_stamps;
 
-    /// Every name once, every row with its source and reasons, and words for every setting that
-    /// takes them.
+    /// Names are unique, sources and required reasons are present, and exactly the settings that
+    /// take words list words.
     #[test]
     fn the_table_is_sound() {
-        let servers: ServerTable = parse(SERVERS_TOML).unwrap();
+        let servers: ServerTable = parse_without_verification_stamps(SERVERS_TOML).unwrap();
         assert!(
             servers.postgres.len() > 25
                 && servers.mysql.len() > 25
@@ -213,11 +206,11 @@ mod tests {
         let mut seen = BTreeSet::new();
         for row in &servers.postgres_value {
             assert!(
-                servers.postgres(&row.of).is_some() && !row.source.is_empty(),
+                servers.find_postgres_setting(&row.of).is_some() && !row.source.is_empty(),
                 "{row:?}"
             );
             assert!(
-                row.is == LinuxSupport::Taken || !row.because.is_empty(),
+                row.is == LinuxAcceptance::Taken || !row.because.is_empty(),
                 "{row:?}: say why"
             );
             for name in &row.names {
@@ -242,7 +235,7 @@ mod tests {
         }
         let mut seen = BTreeSet::new();
         for name in servers.loses.iter().flat_map(|row| &row.names) {
-            assert!(area(name).is_some() && seen.insert(name), "{name}");
+            assert!(area_of_name(name).is_some() && seen.insert(name), "{name}");
         }
     }
 }

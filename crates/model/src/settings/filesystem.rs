@@ -1,39 +1,34 @@
-//! The file systems that can be created on a free disk, as a closed list: what the user may want,
-//! what rules offer, and what plans have commands for.
-//!
-//! Whether one can be created on this machine is left to the validity tables and the rules.
+//! The closed list of file systems that walwise has commands for, to create one on a free disk.
 //! Existing file systems may have any type.
 
 use std::fmt;
 
 use serde::{Serialize, Serializer};
 
-/// Properties in which file systems differ.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct FilesystemTraits {
-    /// Flushes that a commit sends to the disk, at least.
+    /// Minimum number of flushes that a commit sends to the disk.
     pub flushes: u32,
     pub data_checksums: bool,
     pub shrinks: bool,
     pub snapshots: bool,
 }
 
-/// A file system to create on a free disk.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum NewFilesystem {
     Ext4,
     Xfs,
-    /// By mkfs.btrfs, on one device.
+    /// Created by mkfs.btrfs on one device.
     Btrfs,
-    /// By zpool: a pool of one device, with a dataset in it.
+    /// Created by zpool: a pool of one device, with a dataset in the pool.
     Zfs,
 }
 
 impl NewFilesystem {
-    /// In the order in which they are offered.
+    /// All types, in the order in which walwise offers them.
     pub const ALL: [Self; 4] = [Self::Ext4, Self::Xfs, Self::Btrfs, Self::Zfs];
 
-    /// Its type, in rules, on the command line and for the kernel.
+    /// The type's name in rules, on the command line and in the kernel.
     pub fn as_str(self) -> &'static str {
         match self {
             Self::Ext4 => "ext4",
@@ -43,8 +38,8 @@ impl NewFilesystem {
         }
     }
 
-    /// What it has: e2fsprogs(8), xfs_growfs(8), btrfs(5), zpool-remove(8). A commit on btrfs
-    /// flushes the log tree, then the superblock (fs/btrfs/tree-log.c, `btrfs_sync_log`).
+    /// Sources: resize2fs(8), xfs_growfs(8), btrfs(5), zpool-remove(8). A commit on btrfs flushes
+    /// the log tree, then the superblock (fs/btrfs/tree-log.c, `btrfs_sync_log`).
     pub fn traits(self) -> FilesystemTraits {
         let plain = FilesystemTraits {
             flushes: 1,

@@ -1,13 +1,9 @@
-//! The kinds of settings, so that plans, outputs and the guard decide by a closed list instead of
-//! names.
+use crate::facts::ServerArea;
 
-use crate::facts::Area;
-
-/// The kind of a setting for code that acts on it: who accepts its value, where that is written,
-/// and how its words combine. A setting that is handled like no other has its own kind.
+/// The kind of a setting, for code that acts on settings: who accepts the value, where the value is
+/// written, and how words combine. A setting with special handling has a kind of its own.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum SettingKind {
-    /// The type of a file system.
     Filesystem,
     /// Literal options for mkfs.
     MkfsOptions,
@@ -20,13 +16,11 @@ pub enum SettingKind {
     FastCommit,
     /// Inode flags of a directory: `+C`, `-C`.
     DirectoryFlags,
-    /// How the device learns about free blocks.
     Trim,
     /// The I/O scheduler, an attribute of a disk's queue in sysfs.
     Scheduler,
-    /// Another attribute of that queue.
+    /// Any other attribute of a disk's queue in sysfs.
     Queue,
-    /// The place of the database's files.
     Placement,
     /// A line of postgresql.conf.
     Postgres,
@@ -39,7 +33,6 @@ pub enum SettingKind {
 }
 
 impl SettingKind {
-    /// Whether its value is the type of a file system.
     pub fn is_filesystem(self) -> bool {
         matches!(self, Self::Filesystem)
     }
@@ -48,8 +41,8 @@ impl SettingKind {
         matches!(self, Self::Placement)
     }
 
-    /// Whether it is a list in which each word is one option, rather than a piece of a command
-    /// line.
+    /// Whether the value is a list in which each word is one option, rather than a piece of a
+    /// command line.
     pub fn is_list_of_words(self) -> bool {
         matches!(
             self,
@@ -57,19 +50,18 @@ impl SettingKind {
         )
     }
 
-    /// Whether it is passed to mkfs.
     pub fn is_mkfs(self) -> bool {
         matches!(self, Self::MkfsOptions | Self::MkfsFeatures)
     }
 
-    /// Whether it is an attribute of a disk's queue, by its own name
+    /// Whether the setting is an attribute of a disk's queue and has the same name in sysfs
     /// (Documentation/ABI/stable/sysfs-block of the kernel).
-    pub fn is_queue(self) -> bool {
+    pub fn is_queue_attribute(self) -> bool {
         matches!(self, Self::Scheduler | Self::Queue)
     }
 
-    /// The mount that an option is for; `None` for other settings.
-    pub fn mount(self) -> Option<MountTime> {
+    /// The mount that a mount option is for; `None` for all other settings.
+    pub fn mount_time(self) -> Option<MountTime> {
         match self {
             Self::MountOptions => Some(MountTime::Now),
             Self::BootOptions => Some(MountTime::AtBoot),
@@ -89,11 +81,11 @@ impl SettingKind {
         }
     }
 
-    /// The area of a server's setting; `None` for other settings.
-    pub fn area(self) -> Option<Area> {
+    /// The area of a server's setting; `None` for all other settings.
+    pub fn area(self) -> Option<ServerArea> {
         match self {
-            Self::Postgres | Self::InitDb => Some(Area::Pg),
-            Self::Mysql => Some(Area::Mysql),
+            Self::Postgres | Self::InitDb => Some(ServerArea::Pg),
+            Self::Mysql => Some(ServerArea::Mysql),
             Self::Filesystem
             | Self::MkfsOptions
             | Self::MkfsFeatures
@@ -110,10 +102,9 @@ impl SettingKind {
     }
 }
 
-/// The mount that options belong to.
+/// Whether options belong to the present mount or to a mount of the next boot.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum MountTime {
     Now,
-    /// The one at the next boot.
     AtBoot,
 }

@@ -1,8 +1,8 @@
-//! Words of setting values, by which those that give up durability are recognised.
+//! Words and numbers in values, by which walwise recognises values that give up durability.
 
-/// Mount options that disable flushes or the journal, let it run ahead of the data, or give up on
-/// errors: ext4(5), nfs(5), mount(8) for jfs, and Documentation/filesystems/f2fs.rst and
-/// overlayfs.rst of the kernel; the last is bcachefs's.
+/// Mount options that disable flushes or the journal, let the journal run ahead of the data, or
+/// give up on errors. Sources: ext4(5), nfs(5), mount(8) for jfs, mount.cifs(8) for `nostrictsync`,
+/// and the kernel's f2fs.rst and overlayfs.rst. `journal_flush_disabled` is an option of bcachefs.
 pub const UNSAFE_OPTIONS: &[&str] = &[
     "nobarrier",
     "barrier=0",
@@ -23,8 +23,8 @@ pub const UNSAFE_OPTIONS: &[&str] = &[
     "nostrictsync",
 ];
 
-/// The value with a whole number at its end normalised: `00`, `+0` and `0x0` are 0.
-pub fn normalise(value: &str) -> String {
+/// Normalises a whole number at the end of a value: `00`, `+0` and `0x0` become `0`.
+pub fn normalise_number(value: &str) -> String {
     let (before, number) = match value.split_once('=') {
         Some((key, number)) => (format!("{key}="), number),
         None => (String::new(), value),
@@ -40,6 +40,6 @@ pub fn normalise(value: &str) -> String {
     read.map_or_else(|| value.to_owned(), |number| format!("{before}{number}"))
 }
 
-/// Servers' words for off.
+/// The words for off that servers accept.
 pub const OFF: &[&str] = &["off", "false", "no", "0"];
 pub const ON: &[&str] = &["on", "true", "yes", "1"];

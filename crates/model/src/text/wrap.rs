@@ -1,20 +1,20 @@
-//! Text in lines that are broken between words, for pages of text and for screens.
+//! Wraps and cuts text by display width in columns, for pages of text and for screens.
 
 use unicode_width::{UnicodeWidthChar as _, UnicodeWidthStr as _};
 
-/// What to do with a word that is longer than a line and has no commas to break after.
+/// What [`wrap`] does with a word that is longer than a line, even after breaks at commas.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Overlong {
-    /// Keep it whole, since it may be copied.
+pub enum OverlongWord {
+    /// Keep the word whole, because people may copy it.
     Keep,
-    /// Cut it, since nothing may leave the screen.
+    /// Cut the word, because text must not leave the screen.
     Cut,
 }
 
-/// Lines of at most so many columns; broken at spaces, and after the commas of a word that is
-/// longer by itself, since options of a mount are one word to the eye. One line at least; where
-/// words are cut it is one column wide at least.
-pub fn wrap(text: &str, room: usize, overlong: Overlong) -> Vec<String> {
+/// Wraps text into lines of at most `room` columns: at spaces, and after commas in a longer word,
+/// such as a list of mount options. Returns at least one line. With [`Overlong::Cut`], a `room` of
+/// 0 counts as 1.
+pub fn wrap(text: &str, room: usize, overlong: OverlongWord) -> Vec<String> {
     let mut lines = vec![String::new()];
     let mut used = 0;
     let mut put = |glue: &str, piece: &str, wide: usize| match lines.last_mut() {
@@ -41,8 +41,8 @@ pub fn wrap(text: &str, room: usize, overlong: Overlong) -> Vec<String> {
         let mut glue = " ";
         for piece in word.split_inclusive(',') {
             let cuts = match overlong {
-                Overlong::Keep => vec![piece],
-                Overlong::Cut => split_to_width(piece, room),
+                OverlongWord::Keep => vec![piece],
+                OverlongWord::Cut => split_to_width(piece, room),
             };
             for piece in cuts {
                 put(std::mem::take(&mut glue), piece, display_width(piece));
@@ -52,8 +52,8 @@ pub fn wrap(text: &str, room: usize, overlong: Overlong) -> Vec<String> {
     lines
 }
 
-/// Display width of a text without control characters. On a large host there is a lot of text,
-/// nearly all ASCII.
+/// Width in columns of text without control characters. The fast path for ASCII matters: a large
+/// host has much text, nearly all of it ASCII.
 pub fn display_width(text: &str) -> usize {
     if text.is_ascii() {
         text.len()
@@ -62,7 +62,7 @@ pub fn display_width(text: &str) -> usize {
     }
 }
 
-/// Splits before the first character that would go beyond so many columns.
+/// Splits before the first character that exceeds `room` columns.
 pub fn split_at_column(text: &str, room: usize) -> (&str, &str) {
     let mut used = 0_usize;
     for (at, c) in text.char_indices() {
@@ -74,8 +74,8 @@ pub fn split_at_column(text: &str, room: usize) -> (&str, &str) {
     (text, "")
 }
 
-/// The text in at most so many columns; what is cut off is replaced by `…`.
-pub fn truncate(text: &str, room: usize) -> String {
+/// Shortens text to at most `room` columns; `…` replaces the part that is cut off.
+pub fn truncate_to_width(text: &str, room: usize) -> String {
     if display_width(text) <= room {
         return text.to_owned();
     }
@@ -86,13 +86,13 @@ pub fn truncate(text: &str, room: usize) -> String {
     out
 }
 
-/// Pieces of at most so many columns, and of one at least.
+/// Splits a word into pieces of at most `room` columns; a `room` of 0 counts as 1.
 fn split_to_width(word: &str, room: usize) -> Vec<&str> {
     let mut pieces = Vec::new();
     let mut rest = word;
     while !rest.is_empty() {
         let (first, others) = split_at_column(rest, room.max(1));
-        // A character wider than the whole line is dropped rather than tried for ever.
+        // A character wider than the whole line is dropped, because retrying would never end.
         rest = if first.is_empty() {
             others
                 .get(others.chars().next().map_or(0, char::len_utf8)..)
@@ -114,7 +114,7 @@ mod tests {
     proptest! {
         #[test]
         fn no_line_is_wider_than_given_where_words_are_cut(text: String, room in 0_usize..40) {
-            for line in wrap(&text, room, Overlong::Cut) {
+            for line in wrap(&text, room, OverlongWord::Cut) {
                 prop_assert!(line.width() <= room.max(1));
             }
         }
@@ -123,27 +123,27 @@ mod tests {
         fn no_word_is_lost(words in proptest::collection::vec("[a-z,]{1,12}", 0..20), room in 0_usize..40) {
             let all = words.join(" ");
             let flat = |lines: Vec<String>| lines.concat().replace(' ', "");
-            prop_assert_eq!(flat(wrap(&all, room, Overlong::Cut)), all.replace(' ', ""));
-            prop_assert_eq!(flat(wrap(&all, room, Overlong::Keep)), all.replace(' ', ""));
+            prop_assert_eq!(flat(wrap(&all, room, OverlongWord::Cut)), all.replace(' ', ""));
+            prop_assert_eq!(flat(wrap(&all, room, OverlongWord::Keep)), all.replace(' ', ""));
         }
     }
 
     #[test]
     fn a_long_word_is_broken_after_its_commas_before_it_is_cut() {
         assert_eq!(
-            wrap("/srv/data is full", 6, Overlong::Cut),
+            wrap("/srv/data is full", 6, OverlongWord::Cut),
             ["/srv/d", "ata is", "full"]
         );
         assert_eq!(
-            wrap("/srv/data is full", 6, Overlong::Keep),
+            wrap("/srv/data is full", 6, OverlongWord::Keep),
             ["/srv/data", "is", "full"]
         );
-        for overlong in [Overlong::Cut, Overlong::Keep] {
+        for overlong in [OverlongWord::Cut, OverlongWord::Keep] {
             assert_eq!(
                 wrap("ext4 rw,noatime,discard", 12, overlong),
                 ["ext4 rw,", "noatime,", "discard"]
             );
         }
-        assert_eq!(wrap("", 6, Overlong::Cut), [""]);
+        assert_eq!(wrap("", 6, OverlongWord::Cut), [""]);
     }
 }

@@ -1,8 +1,8 @@
-//! Reads the compared parts of a report from its document: JSON, or HTML with JSON embedded.
+//! Reads the compared parts of a report from its document: JSON, or HTML with embedded JSON.
 //!
-//! The document is untrusted. A malformed part is dropped alone and counted, text is made
-//! display-safe, and only an unsupported schema is refused as a whole. Parsing goes row by row, so
-//! that the document of a host with thousands of disks is never completely in memory.
+//! The document is untrusted. A malformed part is dropped and counted; a syntax error or an
+//! unsupported schema makes the whole document fail. All text is made safe for display. Rows are
+//! parsed one at a time, because the document of a host with thousands of disks is large.
 
 use std::fmt;
 use std::io::{BufReader, Read};
@@ -14,25 +14,24 @@ use serde::de::{
 use serde_json::Value as Json;
 
 use super::snapshot::{LogSnapshot, ProbeSnapshot, ReportSnapshot, RowSnapshot};
-use crate::embedded_json::ReportReader;
-use crate::model::difference::{KeptFact, KeptFinding, Shown};
+use crate::model::difference::{DisplayedValue, FactState, FindingState};
 use crate::model::{OLDEST_SCHEMA, SCHEMA_VERSION};
+use crate::report_reader::ReportReader;
 use walwise_judge::durability::VerdictKind;
 use walwise_judge::rules::Level;
-use walwise_measure::measure::{ALPHA, CaveatId, Estimate, MeasuredLog, Method, interval};
+use walwise_measure::measure::{ALPHA, CaveatId, Estimate, MeasuredLog, Method, median_interval};
 use walwise_model::facts::{Choice, Scope, Subject, UnknownReason, Value, catalog};
 use walwise_model::text::{display_safe, error_message, is_display_unsafe};
 
-/// The largest document, in bytes; that of a host with ten thousand disks has 400 MB.
+/// The largest accepted document. A host with ten thousand disks has a document of 400 MB.
 pub const MAX_BYTES: u64 = 1 << 30;
 
-/// Why a document cannot be used for a comparison.
 #[derive(Debug, thiserror::Error)]
 pub enum ParseError {
-    /// Not a report, for this reason.
+    /// The document is not a report; the string gives the reason.
     #[error("not a walwise report ({0}); make one with `walwise check -v --format json`")]
     NotAReport(String),
-    /// A schema version that this walwise does not read.
+    /// The schema version of the document, outside the supported range.
     #[error(
         "this report has schema {0}; this version of walwise reads schemas {OLDEST_SCHEMA} to {SCHEMA_VERSION}; \
          make a new one with `walwise check --save`, or compare with the version that made it"
@@ -43,13 +42,13 @@ pub enum ParseError {
          or save one with `walwise check --save`"
     )]
     Recommendation,
-    /// Reading it failed, for this reason.
+    /// Reading the document failed with this I/O error.
     #[error("{0}")]
     Unreadable(String),
 }
 
 impl ReportSnapshot {
-    /// The compared parts of a report, from its JSON document.
+    /// Accepts a JSON document or an HTML page with embedded JSON.
     pub fn parse(document: impl Read) -> Result<Self, ParseError> {
         let mut reading = PartialReport::default();
         let inside = ReportReader::new(BufReader::new(document));
@@ -76,7 +75,6 @@ impl ReportSnapshot {
     }
 }
 
-/// The parts read so far.
 #[derive(Default)]
 struct PartialReport {
     kept: ReportSnapshot,
@@ -84,8 +82,7 @@ struct PartialReport {
     is_recommendation: bool,
 }
 
-/// Visits the document. What precedes a syntax error is read, because it may contain the schema
-/// version.
+/// Keeps the members that precede a syntax error, because the schema version may be among them.
 struct ReportVisitor<'r>(&'r mut PartialReport);
 
 impl<'de> Visitor<'de> for ReportVisitor<'_> {
@@ -104,29 +101,31 @@ impl<'de> Visitor<'de> for ReportVisitor<'_> {
         while let Some(name) = map.next_key::<String>()? {
             match name.as_str() {
                 "schema" => {
-                    // The last key wins, even a malformed one.
+                    // The last key wins, even if its value is malformed.
                     *format = None;
-                    insert_part(kept, map.next_value()?, |_, schema| *format = Some(schema));
+                    parse_and_keep_part(kept, map.next_value()?, |_, schema| {
+                        *format = Some(schema)
+                    });
                 }
                 "document" => {
                     *is_recommendation = true;
                     map.next_value::<IgnoredAny>()?;
                 }
-                "when" => insert_part(kept, map.next_value()?, |kept, when| {
+                "when" => parse_and_keep_part(kept, map.next_value()?, |kept, when| {
                     kept.origin.when = when;
                 }),
-                "asked" => insert_part(kept, map.next_value()?, |kept, asked| {
+                "asked" => parse_and_keep_part(kept, map.next_value()?, |kept, asked| {
                     kept.origin.asked = Some(asked);
                 }),
                 "tool" => {
-                    insert_part(kept, map.next_value()?, |kept, tool: ToolEntry| {
+                    parse_and_keep_part(kept, map.next_value()?, |kept, tool: ToolEntry| {
                         kept.origin.walwise = tool.version;
                     });
                 }
-                "pack" => insert_part(kept, map.next_value()?, |kept, pack: PackEntry| {
+                "pack" => parse_and_keep_part(kept, map.next_value()?, |kept, pack: PackEntry| {
                     kept.origin.pack = pack.sha256;
                 }),
-                "host" => insert_part(kept, map.next_value()?, set_host),
+                "host" => parse_and_keep_part(kept, map.next_value()?, set_host),
                 "targets" => map.next_value_seed(ListVisitor(kept, add_target))?,
                 "stacks" => map.next_value_seed(ListVisitor(kept, add_stack))?,
                 "verdicts" => map.next_value_seed(ListVisitor(kept, add_verdict))?,
@@ -141,8 +140,7 @@ impl<'de> Visitor<'de> for ReportVisitor<'_> {
     }
 }
 
-/// A list in the document. A malformed row is dropped and counted; anything but a list counts as
-/// one malformed part.
+/// A malformed row is dropped and counted; a value that is not a list counts as one malformed part.
 struct ListVisitor<'k, T>(&'k mut ReportSnapshot, fn(&mut ReportSnapshot, T));
 
 impl<'de, T: DeserializeOwned> DeserializeSeed<'de> for ListVisitor<'_, T> {
@@ -171,7 +169,7 @@ impl<'de, T: DeserializeOwned> Visitor<'de> for ListVisitor<'_, T> {
 
     fn visit_seq<A: SeqAccess<'de>>(self, mut rows: A) -> Result<(), A::Error> {
         while let Some(row) = rows.next_element()? {
-            insert_part(self.0, row, self.1);
+            parse_and_keep_part(self.0, row, self.1);
         }
         Ok(())
     }
@@ -191,37 +189,35 @@ impl<'de, T: DeserializeOwned> Visitor<'de> for ListVisitor<'_, T> {
     );
 }
 
-/// Inserts a part, or counts it as unreadable if its shape is wrong.
-fn insert_part<T: DeserializeOwned>(
+fn parse_and_keep_part<T: DeserializeOwned>(
     kept: &mut ReportSnapshot,
     mut json: Json,
     keep: impl FnOnce(&mut ReportSnapshot, T),
 ) {
-    make_safe(&mut json);
+    make_display_safe(&mut json);
     match T::deserialize(json) {
         Ok(part) => keep(kept, part),
         Err(_) => kept.unreadable += 1,
     }
 }
 
-/// Makes all text display-safe. Text written by walwise is safe already and passes unchanged.
-fn make_safe(json: &mut Json) {
+/// Text written by walwise is already safe for display and does not change.
+fn make_display_safe(json: &mut Json) {
     match json {
-        Json::String(text) if !is_plain(text) && text.chars().any(is_display_unsafe) => {
+        Json::String(text) if !is_printable_ascii(text) && text.chars().any(is_display_unsafe) => {
             *text = display_safe(text.as_bytes());
         }
-        Json::Array(all) => all.iter_mut().for_each(make_safe),
-        Json::Object(members) => members.values_mut().for_each(make_safe),
+        Json::Array(all) => all.iter_mut().for_each(make_display_safe),
+        Json::Object(members) => members.values_mut().for_each(make_display_safe),
         Json::Null | Json::Bool(_) | Json::Number(_) | Json::String(_) => {}
     }
 }
 
-/// Whether it is printable ASCII: a fast path for nearly all text.
-fn is_plain(text: &str) -> bool {
+/// A fast path for printable ASCII, which is nearly all text.
+fn is_printable_ascii(text: &str) -> bool {
     text.bytes().all(|byte| (b' '..=b'~').contains(&byte))
 }
 
-/// A subject checked to be a target.
 #[derive(Deserialize)]
 #[serde(try_from = "Subject")]
 struct TargetSubject(Subject);
@@ -304,7 +300,7 @@ struct LayerEntry {
 }
 
 fn add_stack(kept: &mut ReportSnapshot, StackRow { target, layers }: StackRow) {
-    kept.set_layers(&target.0, layers.iter().map(|layer| &layer.subject));
+    kept.set_mount_and_device(&target.0, layers.iter().map(|layer| &layer.subject));
 }
 
 #[derive(Deserialize)]
@@ -360,7 +356,7 @@ fn add_finding(
     };
     kept.findings.insert(
         (rule, subject),
-        KeptFinding {
+        FindingState {
             applies,
             level,
             title,
@@ -391,15 +387,15 @@ fn add_fact(
         reading,
     }: FactEntry,
 ) {
-    let Some(info) = catalog::find(&fact) else {
+    let Some(info) = catalog::find_by_name(&fact) else {
         kept.unknown_facts += 1;
         return;
     };
     let state = match ReadingTag::deserialize(reading) {
-        Ok(ReadingTag::Known { value }) => KeptFact::Known {
-            value: Shown::from_value(info, &value),
+        Ok(ReadingTag::Known { value }) => FactState::Known {
+            value: DisplayedValue::from_value(info, &value),
         },
-        Ok(ReadingTag::Unknown { why }) => KeptFact::Unknown { why },
+        Ok(ReadingTag::Unknown { why }) => FactState::Unknown { why },
         Err(_) => {
             kept.unreadable += 1;
             return;
@@ -436,13 +432,13 @@ struct CaveatEntry {
     refuses_advice: Json,
 }
 
-/// A caveat of schema 3 that does not prevent a comparison: fsync takes longer paced than back to
-/// back.
+/// This caveat of schema 3 (fsync takes longer paced than back to back) does not prevent a
+/// comparison.
 const SCHEMA_3_CAVEAT: &str = "fsync-pace";
 
 impl CaveatEntry {
     fn spoils_comparison(&self) -> bool {
-        // A caveat unknown to this version has an unknown effect, so it prevents the comparison.
+        // The effect of an unknown caveat is unknown, so the caveat prevents the comparison.
         let id = self.id.as_str().and_then(CaveatId::from_word);
         let is_known = id.is_some() || self.id == SCHEMA_3_CAVEAT;
         self.refuses_advice.as_bool().unwrap_or(true)
@@ -457,7 +453,8 @@ struct MethodRow {
     pages: u32,
     as_server: bool,
     paced: Option<PacedEntry>,
-    /// Times of paced commits in schema 3, in order; only of the default method and of fsync.
+    /// Schema 3 has the times of paced commits here, in the order measured, for the default method
+    /// and for fsync only.
     #[serde(default)]
     paced_us: Vec<f64>,
 }
@@ -469,9 +466,14 @@ struct PacedEntry {
 }
 
 impl MethodRow {
-    /// Median and runs of the paced commits; `None` if there were none.
-    fn paced(&self) -> Option<(Estimate, &[f64])> {
-        let of_schema_3 = || Some((interval(&self.paced_us, ALPHA)?, self.paced_us.as_slice()));
+    /// `None` without paced commits.
+    fn paced_times(&self) -> Option<(Estimate, &[f64])> {
+        let of_schema_3 = || {
+            Some((
+                median_interval(&self.paced_us, ALPHA)?,
+                self.paced_us.as_slice(),
+            ))
+        };
         self.paced
             .as_ref()
             .map(|paced| (paced.median_us, paced.rounds_us.as_slice()))
@@ -509,9 +511,9 @@ fn add_probe(
         ..ProbeSnapshot::default()
     };
     for json in methods {
-        insert_part(kept, json, |kept, row: MethodRow| {
+        parse_and_keep_part(kept, json, |kept, row: MethodRow| {
             // Back-to-back commits are not compared: servers do not commit like that.
-            let Some((median, rounds)) = row.paced() else {
+            let Some((median, rounds)) = row.paced_times() else {
                 return;
             };
             match RowSnapshot::new(row.as_server, median, rounds) {
@@ -525,22 +527,21 @@ fn add_probe(
 
 #[cfg(test)]
 mod tests {
-    //! A report and its document give the same snapshot, and a malformed part is dropped alone.
 
     use std::io::Read;
 
     use super::*;
-    use crate::{json, sample};
+    use crate::{json, sample_reports};
 
     #[test]
     fn a_report_and_its_document_are_kept_alike() {
-        for report in sample::all_samples() {
+        for report in sample_reports::all_samples() {
             let kept = ReportSnapshot::parse(json::render(&report).as_bytes()).unwrap();
             assert_eq!(kept, ReportSnapshot::from_report(&report));
             assert!(!kept.facts.is_empty() && kept.unreadable == 0);
         }
         assert!(
-            !ReportSnapshot::from_report(&sample::at_risk())
+            !ReportSnapshot::from_report(&sample_reports::at_risk())
                 .probes
                 .is_empty()
         );
@@ -548,7 +549,7 @@ mod tests {
 
     #[test]
     fn a_caveat_that_nobody_knows_speaks_against_a_comparison() {
-        let document = json::render(&sample::at_risk());
+        let document = json::render(&sample_reports::at_risk());
         for (id, doubts) in [("competing-io", 1), ("o-direct", 0), ("made-up", 1)] {
             let document = document.replace("\"competing-io\"", &format!("\"{id}\""));
             let kept = ReportSnapshot::parse(document.as_bytes()).unwrap();
@@ -594,7 +595,6 @@ mod tests {
         );
     }
 
-    /// A reader that fails.
     struct FailingReader;
 
     impl Read for FailingReader {
@@ -618,7 +618,10 @@ mod tests {
             {"subject": "device sda", "fact": "device.size", "reading": {"state": "known", "value": null}},
             {"subject": "device sda", "fact": "device.kind", "reading": {"state": "perhaps"}}]}"#;
         let kept = ReportSnapshot::parse(document.as_bytes()).unwrap();
-        let (sda, model) = (Subject::device("sda"), Shown::Text("A\\x1b[31m".to_owned()));
+        let (sda, model) = (
+            Subject::device("sda"),
+            DisplayedValue::Text("A\\x1b[31m".to_owned()),
+        );
         assert_eq!(kept.value(&sda, "device.model"), Some(&model));
         assert_eq!((kept.findings.len(), kept.rules.len()), (1, 1));
         assert_eq!((kept.unknown_facts, kept.unreadable), (1, 11));

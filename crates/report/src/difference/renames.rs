@@ -1,31 +1,30 @@
-//! Matches the subjects of two reports where the kernel assigned other names or a file system is
-//! mounted elsewhere.
+//! Matches subjects between two reports after the kernel has assigned other names, or a file system
+//! was mounted elsewhere.
 //!
 //! A device is recognised by the facts that the catalogue marks as its identity; partitions follow
-//! their disk. If another disk has taken a name, its previous owner is called *former*.
+//! their disk. If another disk has taken a name, the previous owner is called *former NAME*.
 
 use std::collections::{BTreeMap, BTreeSet};
 
 use super::snapshot::ReportSnapshot;
-use crate::model::difference::{KeptFact, KeptFinding, Shown};
+use crate::model::difference::{DisplayedValue, FactState, FindingState};
 use walwise_model::facts::catalog::device::{self, DeviceKind};
-use walwise_model::facts::{Choice, Nature, Scope, Subject, catalog};
+use walwise_model::facts::{Choice, FactStability, Scope, Subject, catalog};
 
-/// Renamed subjects: earlier name → present name.
+/// Maps the earlier name of a subject to the present name.
 #[derive(Debug, Default)]
 pub struct Renames(BTreeMap<Subject, Subject>);
 
 impl Renames {
-    /// Finds the subjects with another name now.
     pub fn detect(before: &ReportSnapshot, now: &ReportSnapshot) -> Self {
         let mut matching = DeviceMatcher::new(before, now);
         matching.match_identities();
         matching.match_partitions();
         let mut names = Self(matching.into_renames());
-        names.mark_former(before);
+        names.mark_former_names(before);
         names.rename_device_targets(before, now);
-        names.rename_moved(before, now);
-        names.mark_former(before);
+        names.rename_moved_targets(before, now);
+        names.mark_former_names(before);
         names
     }
 
@@ -33,8 +32,8 @@ impl Renames {
         self.0.get(subject).unwrap_or(subject).clone()
     }
 
-    /// The renamed subjects that still exist.
-    pub fn existing<'a>(
+    /// Pairs (earlier, present) whose present name occurs in `now`.
+    pub fn pairs_still_existing<'a>(
         &'a self,
         now: &'a ReportSnapshot,
     ) -> impl Iterator<Item = (&'a Subject, &'a Subject)> {
@@ -42,8 +41,8 @@ impl Renames {
         self.0.iter().filter(move |(_, new)| there.contains(new))
     }
 
-    /// The earlier report with all names replaced by the present ones.
-    pub fn apply(&self, before: &ReportSnapshot) -> ReportSnapshot {
+    /// Replaces all names in the earlier report by the present ones.
+    pub fn rename_snapshot(&self, before: &ReportSnapshot) -> ReportSnapshot {
         if self.0.is_empty() {
             return before.clone();
         }
@@ -56,7 +55,7 @@ impl Renames {
         kept.facts = before
             .facts
             .iter()
-            .map(|(subject, row)| (self.current_name(subject), self.rename_row(row)))
+            .map(|(subject, row)| (self.current_name(subject), self.rename_in_fact_values(row)))
             .collect();
         kept.verdicts = before
             .verdicts
@@ -68,7 +67,7 @@ impl Renames {
             .iter()
             .map(|(of, probe)| (self.current_name(of), probe.clone()))
             .collect();
-        let finding = |((rule, of), finding): (&(String, Subject), &KeptFinding)| {
+        let finding = |((rule, of), finding): (&(String, Subject), &FindingState)| {
             ((rule.clone(), self.current_name(of)), finding.clone())
         };
         kept.findings = before.findings.iter().map(finding).collect();
@@ -85,27 +84,29 @@ impl Renames {
         kept
     }
 
-    /// Facts of a subject, with device names in values replaced.
-    fn rename_row(
+    /// Replaces device names in the values of facts that hold device names.
+    fn rename_in_fact_values(
         &self,
-        row: &BTreeMap<&'static str, KeptFact>,
-    ) -> BTreeMap<&'static str, KeptFact> {
-        let named = |(name, fact): (&&'static str, &KeptFact)| {
-            let holds_names =
-                catalog::find(name).is_some_and(|info| info.nature == Nature::Assigned);
+        row: &BTreeMap<&'static str, FactState>,
+    ) -> BTreeMap<&'static str, FactState> {
+        let named = |(name, fact): (&&'static str, &FactState)| {
+            let holds_names = catalog::find_by_name(name)
+                .is_some_and(|info| info.nature == FactStability::Assigned);
             let fact = match fact.value() {
-                Some(Shown::Text(text)) if holds_names => Shown::Text(self.rename_text(text)),
-                Some(Shown::Words(words)) if holds_names => {
-                    Shown::Words(words.iter().map(|word| self.rename_text(word)).collect())
+                Some(DisplayedValue::Text(text)) if holds_names => {
+                    DisplayedValue::Text(self.rename_text(text))
+                }
+                Some(DisplayedValue::Words(words)) if holds_names => {
+                    DisplayedValue::Words(words.iter().map(|word| self.rename_text(word)).collect())
                 }
                 _ => return (*name, fact.clone()),
             };
-            (*name, KeptFact::Known { value: fact })
+            (*name, FactState::Known { value: fact })
         };
         row.iter().map(named).collect()
     }
 
-    /// A text with its device names replaced.
+    /// Replaces every word that is a device name.
     fn rename_text(&self, text: &str) -> String {
         let is_name = |c: char| c.is_alphanumeric() || "_-".contains(c);
         let mut out = String::with_capacity(text.len());
@@ -121,8 +122,8 @@ impl Renames {
         out
     }
 
-    /// Renames subjects whose name now belongs to another.
-    fn mark_former(&mut self, before: &ReportSnapshot) {
+    /// Renames a subject to `former NAME` if another subject now has its name.
+    fn mark_former_names(&mut self, before: &ReportSnapshot) {
         let taken: BTreeSet<Subject> = self.0.values().cloned().collect();
         for subject in before.all_subjects() {
             if taken.contains(subject) && !self.0.contains_key(subject) {
@@ -134,7 +135,7 @@ impl Renames {
         }
     }
 
-    /// A free disk as a target is named by its device node, so it follows the device.
+    /// A free disk as a target is named by its device node, so the target follows the device.
     fn rename_device_targets(&mut self, before: &ReportSnapshot, now: &ReportSnapshot) {
         for old in before.targets.keys() {
             let Some(device) = old.name().strip_prefix("/dev/").map(Subject::device) else {
@@ -149,9 +150,9 @@ impl Renames {
         }
     }
 
-    /// Follows file systems mounted elsewhere, with all their targets; then directories that moved
-    /// on the same file system, if exactly one has gone and one has appeared.
-    fn rename_moved(&mut self, before: &ReportSnapshot, now: &ReportSnapshot) {
+    /// A file system mounted elsewhere takes all its targets along. A directory counts as moved
+    /// within a file system if exactly one is gone and exactly one is new.
+    fn rename_moved_targets(&mut self, before: &ReportSnapshot, now: &ReportSnapshot) {
         let (then, there) = (before.all_subjects(), now.all_subjects());
         let is_gone = |subject: &Subject| !there.contains(subject);
         let is_new = |subject: &Subject| !then.contains(subject);
@@ -179,7 +180,7 @@ impl Renames {
             for old in then
                 .iter()
                 .copied()
-                .filter(|subject| has_path(subject) && is_gone(subject))
+                .filter(|subject| is_named_by_path(subject) && is_gone(subject))
             {
                 let Some(rest) = old.name().strip_prefix(from.name()) else {
                     continue;
@@ -235,15 +236,14 @@ impl Renames {
     }
 }
 
-/// Whether a subject is named by a path.
-fn has_path(subject: &Subject) -> bool {
+fn is_named_by_path(subject: &Subject) -> bool {
     matches!(
         subject.scope(),
         Scope::Mount | Scope::Boot | Scope::Cluster | Scope::Target
     )
 }
 
-/// The devices of both reports not matched yet, and the matches.
+/// `old` and `new` are the devices not matched yet.
 struct DeviceMatcher<'k> {
     before: &'k ReportSnapshot,
     now: &'k ReportSnapshot,
@@ -255,7 +255,7 @@ struct DeviceMatcher<'k> {
 impl<'k> DeviceMatcher<'k> {
     fn new(before: &'k ReportSnapshot, now: &'k ReportSnapshot) -> Self {
         let devices = |kept: &'k ReportSnapshot| {
-            kept.subjects()
+            kept.subjects_with_facts()
                 .filter(|s| s.scope() == Scope::Device)
                 .collect()
         };
@@ -268,18 +268,18 @@ impl<'k> DeviceMatcher<'k> {
         }
     }
 
-    fn pair(&mut self, old: &'k Subject, new: &'k Subject) {
+    fn match_pair(&mut self, old: &'k Subject, new: &'k Subject) {
         self.old.remove(old);
         self.new.remove(new);
         self.matched.insert(old.clone(), new.clone());
     }
 
-    /// Pairs devices with the same identity. Several with one identity are paths to one unit, or
-    /// cheap disks with the same number: unchanged names stay, the others are paired in order.
+    /// Several devices with one identity are paths to one unit, or cheap disks that share a serial
+    /// number. Unchanged names stay; the others are paired in order.
     fn match_identities(&mut self) {
-        for info in catalog::all().filter(|info| info.nature == Nature::Identity) {
+        for info in catalog::all_keys().filter(|info| info.nature == FactStability::Identity) {
             let by_value = |kept: &'k ReportSnapshot, devices: &BTreeSet<&'k Subject>| {
-                let mut groups: BTreeMap<&'k Shown, Vec<&'k Subject>> = BTreeMap::new();
+                let mut groups: BTreeMap<&'k DisplayedValue, Vec<&'k Subject>> = BTreeMap::new();
                 for device in devices {
                     let value = kept
                         .value(device, info.name)
@@ -301,13 +301,12 @@ impl<'k> DeviceMatcher<'k> {
                     .collect();
                 let stay = stay.into_iter().map(|device| (device, device));
                 for (old, new) in stay.chain(go.into_iter().zip(free)) {
-                    self.pair(old, new);
+                    self.match_pair(old, new);
                 }
             }
         }
     }
 
-    /// Pairs the partitions of paired disks.
     fn match_partitions(&mut self) {
         let is_partition = |kept: &ReportSnapshot, device: &Subject| {
             let kind = kept
@@ -336,7 +335,7 @@ impl<'k> DeviceMatcher<'k> {
             };
             let wanted = Subject::device(format!("{}{p}{number}", disk.name()));
             if let Some(new) = self.new.get(&wanted).copied() {
-                self.pair(device, new);
+                self.match_pair(device, new);
             }
         }
     }
@@ -349,7 +348,7 @@ impl<'k> DeviceMatcher<'k> {
     }
 }
 
-/// Disk and partition number of a name such as `sda1` or `nvme0n1p2`.
+/// Splits a name such as `sda1` or `nvme0n1p2` into disk and partition number.
 fn split_partition(name: &str) -> Option<(&str, &str)> {
     let disk = name.trim_end_matches(|c: char| c.is_ascii_digit());
     let number = name

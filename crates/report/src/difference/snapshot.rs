@@ -1,73 +1,63 @@
-//! A report reduced to what is compared: facts as shown, findings, verdicts, commit latency.
+//! A report reduced to the parts that are compared: facts as shown, findings, verdicts, commit
+//! latency.
 //!
-//! It comes from a report in memory or from its JSON document ([`super::parse`]), with the same
-//! result. Times are rounded to the nanosecond, because JSON may change the last bit of a figure.
+//! A report in memory and its JSON document ([`super::parse`]) give equal snapshots. Times are
+//! rounded to the nanosecond, because JSON may change the last bit of a number.
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use crate::model::difference::{KeptFact, KeptFinding, Made, Shown};
+use crate::model::difference::{DisplayedValue, FactState, FindingState, ReportOrigin};
 use crate::model::{LayerRow, Report, Stack};
 use walwise_judge::durability::VerdictKind;
 use walwise_judge::rules::{Finding, Outcome};
 use walwise_measure::measure::{Estimate, LogKind, MeasuredLog, Measurement, Method, MethodResult};
 use walwise_model::facts::{FactRow, KeyInfo, Reading, Scope, Subject, Value, catalog};
 
-/// The compared parts of a report.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct ReportSnapshot {
-    /// When, where and by which version the report was made.
-    pub origin: Made,
-    /// The rules that were evaluated, by id.
+    pub origin: ReportOrigin,
+    /// Ids of the evaluated rules.
     pub rules: BTreeSet<String>,
     pub targets: BTreeMap<Subject, TargetSnapshot>,
-    /// Facts by subject and name.
-    pub facts: BTreeMap<Subject, BTreeMap<&'static str, KeptFact>>,
-    /// Findings that apply or are undecided, by rule and subject.
-    pub findings: BTreeMap<(String, Subject), KeptFinding>,
-    /// The durability verdict of each target.
+    pub facts: BTreeMap<Subject, BTreeMap<&'static str, FactState>>,
+    /// Findings that apply or are undecided, by rule id and subject.
+    pub findings: BTreeMap<(String, Subject), FindingState>,
     pub verdicts: BTreeMap<Subject, VerdictKind>,
-    /// Measurements by target.
     pub probes: BTreeMap<Subject, ProbeSnapshot>,
-    /// Facts in the document that this version of walwise does not know.
+    /// The number of facts that this version of walwise does not know.
     pub unknown_facts: usize,
-    /// Parts of the document that could not be read.
+    /// The number of parts of the document that could not be read.
     pub unreadable: usize,
 }
 
-/// The compared parts of a target.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct TargetSnapshot {
-    /// Its display name.
     pub title: String,
-    /// Everything whose facts and findings concern it.
+    /// All subjects whose facts and findings concern the target.
     pub subjects: Vec<Subject>,
     pub mount: Option<Subject>,
-    /// The first block device beneath it.
+    /// The first block device below the target.
     pub device: Option<Subject>,
 }
 
-/// The compared parts of a measurement.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct ProbeSnapshot {
     /// Start time, RFC 3339.
     pub when: String,
-    /// The directory it was measured in.
     pub directory: String,
-    /// The properties of the written log that affect its figures.
     pub log: LogSnapshot,
-    /// The rows by method and pages per commit.
+    /// Rows by method and pages per commit.
     pub rows: BTreeMap<(Method, u32), RowSnapshot>,
-    /// Reasons not to compare its figures with those of another run.
+    /// Reasons not to compare this measurement with another one.
     pub doubts: Vec<String>,
 }
 
-/// The log that was measured; only figures of the same kind and page size are compared.
+/// Only measurements with equal kind and page size are compared.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct LogSnapshot {
     pub kind: LogKind,
-    /// Size of its pages in bytes.
     pub page_bytes: u32,
-    /// The method in force of a redo log.
+    /// The sync method in force; `None` for logs other than a redo log.
     pub in_force: Option<Method>,
 }
 
@@ -80,7 +70,6 @@ impl LogSnapshot {
         }
     }
 
-    /// Whether figures of both can be compared.
     pub(super) fn is_comparable(self, other: Self) -> bool {
         (self.kind, self.page_bytes) == (other.kind, other.page_bytes)
     }
@@ -92,14 +81,13 @@ impl Default for LogSnapshot {
     }
 }
 
-/// The compared parts of one method with one write size.
 #[derive(Clone, Debug, PartialEq)]
 pub struct RowSnapshot {
-    /// Whether a server commits like this.
+    /// True if a server commits with this method.
     pub as_server: bool,
     /// Median of paced commits with its interval, in microseconds.
     pub median_us: Estimate,
-    /// Medians of runs of paced commits, in order.
+    /// Medians of the rounds of paced commits, in microseconds, in the order measured.
     pub rounds_us: Vec<f64>,
 }
 
@@ -138,7 +126,7 @@ impl ReportSnapshot {
                 .subjects = subjects;
         }
         for Stack { target, layers, .. } in &report.stacks {
-            kept.set_layers(
+            kept.set_mount_and_device(
                 target,
                 layers.iter().map(|LayerRow { subject, .. }| subject),
             );
@@ -149,7 +137,7 @@ impl ReportSnapshot {
             reading,
         } in report.facts.rows()
         {
-            if let Some(info) = catalog::find(fact) {
+            if let Some(info) = catalog::find_by_name(fact) {
                 kept.facts
                     .entry(subject.clone())
                     .or_default()
@@ -159,8 +147,8 @@ impl ReportSnapshot {
         kept
     }
 
-    /// Records the mount and the device below a target.
-    pub(super) fn set_layers<'s>(
+    /// Records the first mount and the first device below a target.
+    pub(super) fn set_mount_and_device<'s>(
         &mut self,
         target: &Subject,
         layers: impl Iterator<Item = &'s Subject>,
@@ -176,31 +164,31 @@ impl ReportSnapshot {
         }
     }
 
-    /// Every subject that has facts.
-    pub fn subjects(&self) -> impl Iterator<Item = &Subject> {
+    /// Only subjects that have facts.
+    pub fn subjects_with_facts(&self) -> impl Iterator<Item = &Subject> {
         self.facts.keys()
     }
 
-    /// Every subject in any part.
+    /// All subjects that occur anywhere in the report.
     pub(super) fn all_subjects(&self) -> BTreeSet<&Subject> {
         let found = self.findings.keys().map(|(_, subject)| subject);
         let judged = self.verdicts.keys().chain(self.probes.keys());
-        self.subjects()
+        self.subjects_with_facts()
             .chain(self.targets.keys())
             .chain(found)
             .chain(judged)
             .collect()
     }
 
-    /// The value of a fact, when known.
-    pub fn value(&self, subject: &Subject, fact: &str) -> Option<&Shown> {
+    /// `None` if the fact is unknown or absent.
+    pub fn value(&self, subject: &Subject, fact: &str) -> Option<&DisplayedValue> {
         self.facts.get(subject)?.get(fact)?.value()
     }
 }
 
-fn report_origin(report: &Report) -> Made {
+fn report_origin(report: &Report) -> ReportOrigin {
     let host = &report.host;
-    Made {
+    ReportOrigin {
         when: report.when.clone(),
         walwise: report.tool.version.clone(),
         pack: report.pack.sha256.clone(),
@@ -213,22 +201,22 @@ fn report_origin(report: &Report) -> Made {
     }
 }
 
-fn fact_snapshot(info: &KeyInfo, reading: &Reading<Value>) -> KeptFact {
+fn fact_snapshot(info: &KeyInfo, reading: &Reading<Value>) -> FactState {
     match reading {
-        Reading::Known { value, .. } => KeptFact::Known {
-            value: Shown::from_value(info, value),
+        Reading::Known { value, .. } => FactState::Known {
+            value: DisplayedValue::from_value(info, value),
         },
-        Reading::Unknown { why, .. } => KeptFact::Unknown { why: *why },
+        Reading::Unknown { why, .. } => FactState::Unknown { why: *why },
     }
 }
 
-fn finding_snapshot(finding: &Finding) -> Option<((String, Subject), KeptFinding)> {
+fn finding_snapshot(finding: &Finding) -> Option<((String, Subject), FindingState)> {
     let applies = match finding.outcome {
         Outcome::Applies => true,
         Outcome::Undecided { .. } => false,
         Outcome::DoesNotApply => return None,
     };
-    let kept = KeptFinding {
+    let kept = FindingState {
         applies,
         level: finding.level,
         title: finding.title.clone(),
@@ -257,7 +245,7 @@ fn row_snapshot(row: &MethodResult) -> Option<RowSnapshot> {
 }
 
 impl RowSnapshot {
-    /// A row with these times; `None` when one of them is not positive.
+    /// `None` if a time is negative or not finite.
     pub(super) fn new(as_server: bool, median: Estimate, rounds: &[f64]) -> Option<Self> {
         let Estimate { value, low, high } = median;
         let times = rounds.iter().chain([&value, &low, &high]);
@@ -267,15 +255,15 @@ impl RowSnapshot {
             .then(|| Self {
                 as_server,
                 median_us: Estimate {
-                    value: to_nanoseconds(value),
-                    low: to_nanoseconds(low),
-                    high: to_nanoseconds(high),
+                    value: round_to_nanoseconds(value),
+                    low: round_to_nanoseconds(low),
+                    high: round_to_nanoseconds(high),
                 },
-                rounds_us: rounds.iter().copied().map(to_nanoseconds).collect(),
+                rounds_us: rounds.iter().copied().map(round_to_nanoseconds).collect(),
             })
     }
 }
 
-fn to_nanoseconds(us: f64) -> f64 {
+fn round_to_nanoseconds(us: f64) -> f64 {
     (us * 1_000.0).round() / 1_000.0
 }

@@ -5,26 +5,26 @@ use proptest::prelude::*;
 
 use super::snapshot::{ProbeSnapshot, RowSnapshot, TargetSnapshot};
 use super::*;
-use crate::model::difference::Shown;
-use crate::sample;
+use crate::model::difference::DisplayedValue;
+use crate::sample_reports;
 use walwise_judge::rules::Level;
 use walwise_measure::measure::{Estimate, Method, ShiftDirection};
 use walwise_model::facts::UnknownReason;
 
-fn text(value: &str) -> KeptFact {
-    KeptFact::Known {
-        value: Shown::Text(value.to_owned()),
+fn text_fact(value: &str) -> FactState {
+    FactState::Known {
+        value: DisplayedValue::Text(value.to_owned()),
     }
 }
 
-fn word_list(value: &str) -> KeptFact {
-    KeptFact::Known {
-        value: Shown::Words(value.split(',').map(str::to_owned).collect()),
+fn list_fact(value: &str) -> FactState {
+    FactState::Known {
+        value: DisplayedValue::Words(value.split(',').map(str::to_owned).collect()),
     }
 }
 
-fn insert(kept: &mut ReportSnapshot, subject: &Subject, fact: &str, state: KeptFact) {
-    let name = catalog::find(fact)
+fn insert_fact(kept: &mut ReportSnapshot, subject: &Subject, fact: &str, state: FactState) {
+    let name = catalog::find_by_name(fact)
         .unwrap_or_else(|| panic!("no fact {fact}"))
         .name;
     kept.facts
@@ -33,16 +33,16 @@ fn insert(kept: &mut ReportSnapshot, subject: &Subject, fact: &str, state: KeptF
         .insert(name, state);
 }
 
-fn state() -> impl Strategy<Value = KeptFact> {
+fn any_fact() -> impl Strategy<Value = FactState> {
     prop_oneof![
-        4 => prop::sample::select(vec!["one", "two", ""]).prop_map(text),
-        2 => prop::sample::select(vec!["a,b", "b,a", "a", "a,b,c"]).prop_map(word_list),
-        1 => Just(KeptFact::Unknown { why: UnknownReason::Denied }),
-        1 => Just(KeptFact::Unknown { why: UnknownReason::Absent }),
+        4 => prop::sample::select(vec!["one", "two", ""]).prop_map(text_fact),
+        2 => prop::sample::select(vec!["a,b", "b,a", "a", "a,b,c"]).prop_map(list_fact),
+        1 => Just(FactState::Unknown { why: UnknownReason::Denied }),
+        1 => Just(FactState::Unknown { why: UnknownReason::Absent }),
     ]
 }
 
-fn subject() -> impl Strategy<Value = Subject> {
+fn any_subject() -> impl Strategy<Value = Subject> {
     prop::sample::select(vec![
         Subject::host(),
         Subject::device("sda"),
@@ -66,17 +66,21 @@ const FACTS: [&str; 6] = [
     "device.kind",
 ];
 
-/// Arbitrary snapshots; with `renames`, devices and targets can be recognised.
-fn snapshots(renames: bool) -> impl Strategy<Value = ReportSnapshot> {
+/// Arbitrary snapshots. With `renames`, devices have serial numbers and there are several targets,
+/// so that both can be recognised.
+fn any_snapshot(renames: bool) -> impl Strategy<Value = ReportSnapshot> {
     let names: Vec<&str> = FACTS
         .into_iter()
         .chain(renames.then_some("device.serial"))
         .collect();
-    let facts = prop::collection::vec((subject(), prop::sample::select(names), state()), 0..30);
+    let facts = prop::collection::vec(
+        (any_subject(), prop::sample::select(names), any_fact()),
+        0..30,
+    );
     let rules = prop::sample::subsequence(vec!["a.one", "b.two", "c.three"], 0..=3);
     let level = prop::sample::select(Level::ALL.to_vec());
     let rule = prop::sample::select(vec!["a.one", "b.two", "c.three"]);
-    let findings = prop::collection::vec((rule, subject(), any::<bool>(), level), 0..20);
+    let findings = prop::collection::vec((rule, any_subject(), any::<bool>(), level), 0..20);
     let path = || prop::sample::select(vec!["/srv/pg", "/data/pg", "/srv", "/dev/sdb", "/dev/sda"]);
     let device = prop::sample::select(vec!["sda", "sda1", "sdb", "nvme0n1p1"]);
     let target = (
@@ -93,10 +97,10 @@ fn snapshots(renames: bool) -> impl Strategy<Value = ReportSnapshot> {
             };
             kept.origin.walwise = if later { "2" } else { "1" }.to_owned();
             for (subject, fact, state) in facts {
-                insert(&mut kept, &subject, fact, state);
+                insert_fact(&mut kept, &subject, fact, state);
             }
             for (rule, subject, applies, level) in findings {
-                let finding = KeptFinding {
+                let finding = FindingState {
                     applies,
                     level,
                     title: rule.to_owned(),
@@ -116,35 +120,35 @@ fn snapshots(renames: bool) -> impl Strategy<Value = ReportSnapshot> {
     )
 }
 
-fn mirrored(class: Class) -> Class {
+fn mirror_class(class: FindingChangeKind) -> FindingChangeKind {
     match class {
-        Class::New => Class::Fixed,
-        Class::Fixed => Class::New,
-        Class::Decided => Class::Undecided,
-        Class::Undecided => Class::Decided,
-        Class::Appeared => Class::Gone,
-        Class::Gone => Class::Appeared,
-        Class::Same | Class::Level => class,
+        FindingChangeKind::New => FindingChangeKind::Fixed,
+        FindingChangeKind::Fixed => FindingChangeKind::New,
+        FindingChangeKind::Decided => FindingChangeKind::Undecided,
+        FindingChangeKind::Undecided => FindingChangeKind::Decided,
+        FindingChangeKind::Appeared => FindingChangeKind::Gone,
+        FindingChangeKind::Gone => FindingChangeKind::Appeared,
+        FindingChangeKind::Same | FindingChangeKind::Level => class,
     }
 }
 
 proptest! {
     #[test]
-    fn nothing_differs_from_itself(kept in snapshots(true)) {
+    fn nothing_differs_from_itself(kept in any_snapshot(true)) {
         let difference = difference(&kept, &kept);
         prop_assert!(difference.is_empty(), "{difference:?}");
         prop_assert!(difference.remarks.is_empty() && difference.same_host);
     }
 
     #[test]
-    fn both_ways_are_mirrors(before in snapshots(false), now in snapshots(false)) {
+    fn both_ways_are_mirrors(before in any_snapshot(false), now in any_snapshot(false)) {
         let (there, back) = (difference(&before, &now), difference(&now, &before));
         prop_assert_eq!(&there.gone, &back.appeared);
         prop_assert_eq!(&there.appeared, &back.gone);
         prop_assert_eq!(there.findings.len(), back.findings.len());
         for (a, b) in there.findings.iter().zip(&back.findings) {
             prop_assert_eq!((&a.rule, &a.subject, &a.before, &a.now), (&b.rule, &b.subject, &b.now, &b.before));
-            prop_assert_eq!(a.class, mirrored(b.class));
+            prop_assert_eq!(a.class, mirror_class(b.class));
             prop_assert!(!(a.is_worse() && a.is_fixed()));
         }
         prop_assert_eq!(there.facts.len(), back.facts.len());
@@ -153,12 +157,12 @@ proptest! {
         }
     }
 
-    /// A renamed subject gets an existing name, no two get the same, and no finding of either
-    /// report is lost.
+    /// Renaming loses no subject and no finding, and every finding of either report is in the
+    /// difference exactly once.
     #[test]
-    fn every_finding_lands_in_one_class(before in snapshots(true), now in snapshots(true)) {
+    fn every_finding_lands_in_one_class(before in any_snapshot(true), now in any_snapshot(true)) {
         let names = Renames::detect(&before, &now);
-        let old = names.apply(&before);
+        let old = names.rename_snapshot(&before);
         prop_assert_eq!(old.findings.len(), before.findings.len());
         prop_assert_eq!((old.facts.len(), old.targets.len()), (before.facts.len(), before.targets.len()));
         let difference = difference(&before, &now);
@@ -176,7 +180,7 @@ proptest! {
 
 #[test]
 fn a_report_is_like_itself() {
-    for report in sample::all_samples() {
+    for report in sample_reports::all_samples() {
         let kept = ReportSnapshot::from_report(&report);
         let difference = difference(&kept, &kept);
         assert!(difference.is_empty(), "{difference:?}");
@@ -184,10 +188,9 @@ fn a_report_is_like_itself() {
     }
 }
 
-/// Every pair of an earlier and a present finding, with and without its rule and subject.
 #[test]
 fn the_classes_are_those_of_the_table() {
-    let finding = |applies, level| KeptFinding {
+    let finding = |applies, level| FindingState {
         applies,
         level,
         title: String::new(),
@@ -196,72 +199,81 @@ fn the_classes_are_those_of_the_table() {
     let graver = Some(finding(true, Level::Critical));
     let open = Some(finding(false, Level::Warning));
     let table = [
-        (&None, &applies, Class::New),
-        (&applies, &None, Class::Fixed),
-        (&applies, &applies, Class::Same),
-        (&open, &open, Class::Same),
-        (&applies, &graver, Class::Level),
-        (&graver, &applies, Class::Level),
-        (&open, &applies, Class::Decided),
-        (&open, &None, Class::Decided),
-        (&applies, &open, Class::Undecided),
-        (&None, &open, Class::Undecided),
+        (&None, &applies, FindingChangeKind::New),
+        (&applies, &None, FindingChangeKind::Fixed),
+        (&applies, &applies, FindingChangeKind::Same),
+        (&open, &open, FindingChangeKind::Same),
+        (&applies, &graver, FindingChangeKind::Level),
+        (&graver, &applies, FindingChangeKind::Level),
+        (&open, &applies, FindingChangeKind::Decided),
+        (&open, &None, FindingChangeKind::Decided),
+        (&applies, &open, FindingChangeKind::Undecided),
+        (&None, &open, FindingChangeKind::Undecided),
     ];
     for (before, now, expected) in table {
         let came_to =
-            |lacked, lacks| finding_class(before.as_ref(), now.as_ref(), || lacked, || lacks);
+            |lacked, lacks| finding_change_kind(before.as_ref(), now.as_ref(), || lacked, || lacks);
         assert_eq!(came_to(false, false), expected);
         let there = if before.is_none() {
-            Class::Appeared
+            FindingChangeKind::Appeared
         } else {
             expected
         };
         assert_eq!(came_to(true, false), there);
-        let here = if now.is_none() { Class::Gone } else { expected };
+        let here = if now.is_none() {
+            FindingChangeKind::Gone
+        } else {
+            expected
+        };
         assert_eq!(came_to(false, true), here);
     }
 }
 
-/// A disk with a partition, known by its serial number.
-fn disk(kept: &mut ReportSnapshot, name: &str, serial: &str, scheduler: &str) {
+/// A disk with one partition, recognised by the serial number.
+fn insert_disk(kept: &mut ReportSnapshot, name: &str, serial: &str, scheduler: &str) {
     let (disk, part) = (Subject::device(name), Subject::device(format!("{name}1")));
-    insert(kept, &disk, "device.serial", text(serial));
-    insert(kept, &disk, "device.scheduler", text(scheduler));
-    insert(kept, &disk, "device.path", text(&format!("/dev/{name}")));
-    insert(kept, &part, "device.kind", text("partition"));
-    insert(
+    insert_fact(kept, &disk, "device.serial", text_fact(serial));
+    insert_fact(kept, &disk, "device.scheduler", text_fact(scheduler));
+    insert_fact(
+        kept,
+        &disk,
+        "device.path",
+        text_fact(&format!("/dev/{name}")),
+    );
+    insert_fact(kept, &part, "device.kind", text_fact("partition"));
+    insert_fact(
         kept,
         &part,
         "device.size",
-        text(&format!("1 TiB of {serial}")),
+        text_fact(&format!("1 TiB of {serial}")),
     );
-    insert(
+    insert_fact(
         kept,
         &part,
         "device.used_by",
-        word_list(&format!("member of md{serial}")),
+        list_fact(&format!("member of md{serial}")),
     );
 }
 
 #[test]
 fn disks_that_changed_places_are_the_same_disks() {
     let (mut before, mut now) = (ReportSnapshot::default(), ReportSnapshot::default());
-    disk(&mut before, "sda", "1", "none");
-    disk(&mut before, "sdb", "2", "none");
-    disk(&mut now, "sdb", "1", "none");
-    disk(&mut now, "sda", "2", "bfq");
+    insert_disk(&mut before, "sda", "1", "none");
+    insert_disk(&mut before, "sdb", "2", "none");
+    insert_disk(&mut now, "sdb", "1", "none");
+    insert_disk(&mut now, "sda", "2", "bfq");
     for (kept, name) in [(&mut before, "sda1"), (&mut now, "sdb1")] {
-        insert(
+        insert_fact(
             kept,
             &Subject::mount("/srv"),
             "mount.source",
-            text(&format!("/dev/{name}")),
+            text_fact(&format!("/dev/{name}")),
         );
-        insert(
+        insert_fact(
             kept,
             &Subject::boot("/srv"),
             "boot.source",
-            text("/dev/sda1"),
+            text_fact("/dev/sda1"),
         );
     }
     let found = difference(&before, &now);
@@ -284,9 +296,9 @@ fn disks_that_changed_places_are_the_same_disks() {
 #[test]
 fn a_name_that_another_disk_took_is_a_former_one() {
     let (mut before, mut now) = (ReportSnapshot::default(), ReportSnapshot::default());
-    disk(&mut before, "sda", "1", "none");
-    disk(&mut before, "sdb", "2", "none");
-    disk(&mut now, "sda", "2", "none");
+    insert_disk(&mut before, "sda", "1", "none");
+    insert_disk(&mut before, "sdb", "2", "none");
+    insert_disk(&mut now, "sda", "2", "none");
     let found = difference(&before, &now);
     assert_eq!(
         found.gone,
@@ -300,11 +312,15 @@ fn a_name_that_another_disk_took_is_a_former_one() {
     assert_eq!(pairs, ["sda", "sda1"]);
 }
 
-/// A directory on a mount on a device.
-fn directory(kept: &mut ReportSnapshot, path: &str, mount: &str) {
+fn insert_directory_target(kept: &mut ReportSnapshot, path: &str, mount: &str) {
     let target = Subject::target(path);
-    insert(kept, &target, "target.path", text("a path"));
-    insert(kept, &Subject::mount(mount), "mount.fstype", text("ext4"));
+    insert_fact(kept, &target, "target.path", text_fact("a path"));
+    insert_fact(
+        kept,
+        &Subject::mount(mount),
+        "mount.fstype",
+        text_fact("ext4"),
+    );
     kept.verdicts.insert(target.clone(), VerdictKind::Durable);
     let place = TargetSnapshot {
         mount: Some(Subject::mount(mount)),
@@ -318,7 +334,7 @@ fn directory(kept: &mut ReportSnapshot, path: &str, mount: &str) {
 fn a_target_that_moved_is_found_and_one_that_is_gone_is_said() {
     let report = |path: &str, mount: &str| {
         let mut kept = ReportSnapshot::default();
-        directory(&mut kept, path, mount);
+        insert_directory_target(&mut kept, path, mount);
         kept
     };
     let before = report("/srv/pg", "/srv");
@@ -346,7 +362,7 @@ fn a_target_that_moved_is_found_and_one_that_is_gone_is_said() {
         gone.appeared,
         [Subject::mount("/data"), Subject::target("/data/pg")]
     );
-    // Checking another directory does not mean that the first is gone.
+    // Checking another directory does not mean that the first one is gone.
     let (mut one, mut other) = (before, report("/srv/pg16", "/srv"));
     one.origin.asked = Some("/srv/pg".to_owned());
     other.origin.asked = Some("/srv/pg16".to_owned());
@@ -356,7 +372,7 @@ fn a_target_that_moved_is_found_and_one_that_is_gone_is_said() {
         "{asked:?}"
     );
     assert_eq!(asked.remarks.len(), 1);
-    // The same target under another name is the same.
+    // `./pg` and `/srv/pg` are one target.
     let mut again = one.clone();
     again.origin.asked = Some("./pg".to_owned());
     assert!(difference(&one, &again).remarks.is_empty());
@@ -399,11 +415,16 @@ fn a_price_that_moved_has_the_changed_facts_beneath_it_as_likely_causes() {
             ..TargetSnapshot::default()
         };
         kept.targets.insert(target.clone(), concerned);
-        insert(&mut kept, &disk, "device.scheduler", text(scheduler));
-        insert(&mut kept, &beside, "device.scheduler", text(scheduler));
-        insert(&mut kept, &disk, "device.cache", text(verdict));
-        insert(&mut kept, &disk, "device.size", text(verdict));
-        insert(&mut kept, &Subject::host(), "kernel.release", text(verdict));
+        insert_fact(&mut kept, &disk, "device.scheduler", text_fact(scheduler));
+        insert_fact(&mut kept, &beside, "device.scheduler", text_fact(scheduler));
+        insert_fact(&mut kept, &disk, "device.cache", text_fact(verdict));
+        insert_fact(&mut kept, &disk, "device.size", text_fact(verdict));
+        insert_fact(
+            &mut kept,
+            &Subject::host(),
+            "kernel.release",
+            text_fact(verdict),
+        );
         add_measurement(&mut kept, &target, median);
         kept
     };
@@ -417,7 +438,7 @@ fn a_price_that_moved_has_the_changed_facts_beneath_it_as_likely_causes() {
         let found = difference(&before, &report(median, "bfq", "6.12"));
         let probe = &found.probes[0];
         assert_eq!(
-            (probe.main_shift(), probe.likely_causes.len()),
+            (probe.main_shift_direction(), probe.likely_causes.len()),
             (Some(moved), causes),
             "{probe:?}"
         );
@@ -435,16 +456,19 @@ fn a_price_that_moved_has_the_changed_facts_beneath_it_as_likely_causes() {
         .probes
         .values_mut()
         .for_each(|probe| probe.doubts = vec!["somebody else wrote".to_owned()]);
-    assert_eq!(difference(&before, &doubted).probes[0].main_shift(), None);
+    assert_eq!(
+        difference(&before, &doubted).probes[0].main_shift_direction(),
+        None
+    );
 }
 
 #[test]
 fn what_only_one_version_reads_is_no_change() {
     let (mut before, mut now) = (ReportSnapshot::default(), ReportSnapshot::default());
     let disk = Subject::device("sda");
-    insert(&mut before, &disk, "device.model", text("a"));
-    insert(&mut now, &disk, "device.model", text("a"));
-    insert(&mut now, &disk, "device.scheduler", text("none"));
+    insert_fact(&mut before, &disk, "device.model", text_fact("a"));
+    insert_fact(&mut now, &disk, "device.model", text_fact("a"));
+    insert_fact(&mut now, &disk, "device.scheduler", text_fact("none"));
     assert_eq!(difference(&before, &now).facts.len(), 1);
     now.origin.walwise = "later".to_owned();
     let later = difference(&before, &now);

@@ -1,63 +1,64 @@
-//! The intended options of a boot mount: the plans' changes to it and to its present mount, joined.
+//! The intended options of a boot mount: written options with the plan's changes to the boot line
+//! and to the present mount.
 //!
 //! A remount lasts only until the next boot, so its change belongs in the boot line too. Other
-//! written options stay, in their order. An option in force that no line names (a default in the
-//! superblock, a manual remount) cannot be removed from the line; a note says so.
+//! written options keep their order. An option in force that the line does not have (a superblock
+//! default, a manual remount) cannot be removed from the line; a note reports that option.
 
 use std::collections::BTreeMap;
 
 use walwise_model::facts::note::BootNote;
 use walwise_model::settings::{MountTime, SettingKind};
 
-use crate::{Report, Step, TargetSummary, options, remount, stack};
+use crate::{Report, Step, TargetSummary, mount_and_mkfs_options, remount_commands, stack};
 use walwise_judge::compat::remount_inverse;
 use walwise_model::escape::fstab;
 use walwise_model::facts::catalog::{boot, mount};
 use walwise_model::facts::{Key, Note, Reading, Scope, Source, Subject, UnknownReason};
-use walwise_model::text::original_bytes;
+use walwise_model::text::decode_display_safe;
 
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum DeclarationSite {
     Fstab,
-    /// A mount unit, by its path.
+    /// A mount unit, by path.
     Unit(String),
     /// The kernel's command line, or an unknown place.
     Other,
 }
 
-/// A boot mount, with the plans' changes to it.
 pub struct BootMountEdit<'a> {
     pub subject: &'a Subject,
     pub place: DeclarationSite,
-    /// The place for display: `/etc/fstab:9`.
+    /// The place for display, such as `/etc/fstab:9`.
     pub display: String,
-    /// The options as written.
+    /// The options as written in the boot line.
     pub options: Vec<String>,
     pub remove: Vec<String>,
     pub add: Vec<String>,
-    /// The steps behind the changes, the most serious first.
+    /// Most severe first.
     pub steps: Vec<&'a Step>,
-    /// Changes that could not be made, with the reason.
+    /// Changes that could not be made, each with the reason.
     pub notes: Vec<String>,
 }
 
 impl BootMountEdit<'_> {
-    /// The intended options; `None` without a change.
-    pub fn new_options(&self) -> Option<String> {
-        let becomes = options::rewrite_list(&self.options, &self.add, &self.remove);
-        (becomes != options::rewrite_list(&self.options, &[], &[])).then_some(becomes)
+    /// `None` if nothing changes.
+    pub fn changed_options(&self) -> Option<String> {
+        let becomes =
+            mount_and_mkfs_options::rewrite_written_options(&self.options, &self.add, &self.remove);
+        (becomes != mount_and_mkfs_options::rewrite_written_options(&self.options, &[], &[]))
+            .then_some(becomes)
     }
 
-    /// The written options, as one string.
     pub fn written_options(&self) -> String {
-        options::rewrite_list(&self.options, &[], &[])
+        mount_and_mkfs_options::rewrite_written_options(&self.options, &[], &[])
     }
 
-    /// The edits in words, for a line that is not completely known.
-    pub fn edits(&self) -> String {
+    /// Describes the edits in words, for a line that is not completely known.
+    pub fn describe_edits(&self) -> String {
         let replaced = |word: &String| {
             self.options.iter().find(|old| {
-                options::are_exclusive(SettingKind::BootOptions, old, word)
+                mount_and_mkfs_options::are_exclusive_options(SettingKind::BootOptions, old, word)
                     && !self.remove.contains(old)
             })
         };
@@ -69,13 +70,13 @@ impl BootMountEdit<'_> {
         out.chain(into).collect::<Vec<_>>().join("; ")
     }
 
-    /// Whether everything written is known, so that it can be rewritten.
+    /// A line that hides a field, such as a password, cannot be rewritten.
     pub fn is_completely_known(&self, report: &Report) -> bool {
         report.facts.value(self.subject, &boot::WHOLE) == Some(true)
     }
 }
 
-/// The boot mounts of all targets, ordered by mount point.
+/// Ordered by mount point.
 pub fn boot_mount_edits(report: &Report) -> Vec<BootMountEdit<'_>> {
     let mut wanted: BTreeMap<&Subject, Vec<&Step>> = BTreeMap::new();
     for target in &report.targets {
@@ -89,13 +90,13 @@ pub fn boot_mount_edits(report: &Report) -> Vec<BootMountEdit<'_>> {
             .filter(|subject| subject.scope() == Scope::Boot)
         {
             let of_line = wanted.entry(line).or_default();
-            let mount = report.facts.resolve(line, Scope::Mount);
-            let concerns = |step: &&Step| match step.advice.setting.kind.mount() {
+            let mount = report.facts.subject_in_scope(line, Scope::Mount);
+            let concerns = |step: &&Step| match step.advice.setting.kind.mount_time() {
                 None => false,
                 Some(MountTime::AtBoot) => step.subject == *line,
                 Some(MountTime::Now) => Some(&step.subject) == mount.as_ref(),
             };
-            let changes = steps.iter().filter(|step| !step.keeps());
+            let changes = steps.iter().filter(|step| !step.keeps_setting());
             for step in changes.filter(concerns) {
                 if !of_line.contains(&step) {
                     of_line.push(step);
@@ -135,7 +136,7 @@ fn boot_mount_edit<'a>(
         steps: Vec::new(),
         notes: Vec::new(),
     };
-    // The most severe first, and steps about the line itself before those about the mount.
+    // Most severe first; among equals, steps about the line precede steps about the mount.
     steps.sort_by_key(|step| (std::cmp::Reverse(step.level), is_mount_step(step)));
     for step in steps {
         apply_step(report, &mut line, step);
@@ -143,37 +144,36 @@ fn boot_mount_edit<'a>(
     line
 }
 
-/// Whether a step changes the options of the present mount.
 fn is_mount_step(step: &Step) -> bool {
-    match step.advice.setting.kind.mount() {
+    match step.advice.setting.kind.mount_time() {
         Some(MountTime::Now) => true,
         Some(MountTime::AtBoot) | None => false,
     }
 }
 
-/// Applies a step to a line, or notes why not.
+/// A step that cannot be applied becomes a note.
 fn apply_step<'a>(report: &Report, line: &mut BootMountEdit<'a>, step: &'a Step) {
     let (add, remove) = (step.advice.change.values(), step.advice.change.removed());
     let words = step.advice.change.describe();
     if is_mount_step(step) && !mounts_same_type(report, line.subject, &step.subject) {
-        let note =
-            format!("not here, because another type of file system will be mounted: {words}");
+        let note = format!(
+            "not changed here, because this line mounts another type of file system: {words}"
+        );
         return line.notes.push(note);
     }
     let excluded = |word: &String| {
         line.remove.contains(word)
-            || line
-                .add
-                .iter()
-                .any(|other| options::are_exclusive(SettingKind::BootOptions, other, word))
+            || line.add.iter().any(|other| {
+                mount_and_mkfs_options::are_exclusive_options(SettingKind::BootOptions, other, word)
+            })
     };
     if add.iter().any(excluded) || remove.iter().any(|word| line.add.contains(word)) {
         return line.notes.push(format!(
             "not applied, because a more severe finding requires the opposite: {words}"
         ));
     }
-    // An option in force that the line does not name comes from elsewhere, and editing the line
-    // would not remove it.
+    // An option in force that the line does not have comes from elsewhere, so editing the line
+    // would not remove the option.
     let in_force = stack::mount_options(&report.facts, &step.subject).unwrap_or_default();
     for word in remove
         .iter()
@@ -199,7 +199,11 @@ fn apply_step<'a>(report: &Report, line: &mut BootMountEdit<'a>, step: &'a Step)
         !(is_needless || line.options.contains(word) || line.add.contains(word))
     };
     let explicit = if is_mount_step(step) {
-        remount::implied_options(&report.facts, &step.subject, &step.advice.change)
+        remount_commands::hidden_default_overrides(
+            &report.facts,
+            &step.subject,
+            &step.advice.change,
+        )
     } else {
         Vec::new()
     };
@@ -224,21 +228,21 @@ fn mounts_same_type(report: &Report, line: &Subject, mounted: &Subject) -> bool 
 }
 
 /// A target that will not be mounted after the next boot.
-pub struct AbsentMount<'a> {
+pub struct MissingBootMount<'a> {
     pub title: &'a str,
-    /// The line that mounts it, or why there is none.
+    /// The fstab line that mounts the target, or the reason why no line can be given.
     pub line: Result<String, String>,
 }
 
-/// Targets that are known not to be mounted at boot.
-pub fn not_mounted_at_boot(report: &Report) -> Vec<AbsentMount<'_>> {
+/// Targets whose mount at boot is unknown are left out.
+pub fn targets_not_mounted_at_boot(report: &Report) -> Vec<MissingBootMount<'_>> {
     let is_missing = |target: &&TargetSummary| {
-        let mounted = report.facts.resolve(&target.target, Scope::Mount);
+        let mounted = report.facts.subject_in_scope(&target.target, Scope::Mount);
         mounted.and_then(|mounted| report.facts.value(&mounted, &mount::AT_BOOT)) == Some(false)
     };
     let missing = report.targets.iter().filter(is_missing);
     missing
-        .map(|target| AbsentMount {
+        .map(|target| MissingBootMount {
             title: &target.title,
             line: fstab_line(report, target),
         })
@@ -246,7 +250,7 @@ pub fn not_mounted_at_boot(report: &Report) -> Vec<AbsentMount<'_>> {
 }
 
 /// Notes about boot configuration that could not be read.
-fn unread_sources(report: &Report) -> impl Iterator<Item = &Note> {
+fn unread_source_notes(report: &Report) -> impl Iterator<Item = &Note> {
     report.warnings.iter().filter(|note| match note {
         Note::Boot(note) => matches!(note, BootNote::UnreadableSource { .. }),
         Note::Mount(_)
@@ -263,8 +267,7 @@ fn unread_sources(report: &Report) -> impl Iterator<Item = &Note> {
     })
 }
 
-/// Directories without a boot mount.
-fn without_boot_mount(report: &Report) -> impl Iterator<Item = &TargetSummary> {
+fn directories_without_boot_mount(report: &Report) -> impl Iterator<Item = &TargetSummary> {
     report.targets.iter().filter(|target| {
         !target.kind.is_device()
             && !target
@@ -274,21 +277,21 @@ fn without_boot_mount(report: &Report) -> impl Iterator<Item = &TargetSummary> {
     })
 }
 
-/// Whether a target is on the root file system, which the kernel can mount without a line.
+/// The kernel can mount the root file system without an fstab line.
 fn is_on_root(report: &Report, target: &TargetSummary) -> bool {
-    let mounted = report.facts.resolve(&target.target, Scope::Mount);
+    let mounted = report.facts.subject_in_scope(&target.target, Scope::Mount);
     mounted
         .and_then(|mounted| report.facts.value(&mounted, &mount::POINT))
         .as_deref()
         == Some("/")
 }
 
-/// The fstab line for a target's file system: as mounted now, with the recommended options. The
-/// error is the reason why there is none.
+/// The mount as it is now, with the recommended options. The error is the reason why no line can be
+/// given.
 fn fstab_line(report: &Report, target: &TargetSummary) -> Result<String, String> {
     let mounted = report
         .facts
-        .resolve(&target.target, Scope::Mount)
+        .subject_in_scope(&target.target, Scope::Mount)
         .ok_or("it is not mounted")?;
     let text = |key: &Key<String>| match report.facts.get(&mounted, key) {
         Reading::Known { value, .. } => Ok(value),
@@ -314,7 +317,7 @@ fn fstab_line(report: &Report, target: &TargetSummary) -> Result<String, String>
         .iter()
         .find(|step| step.subject == mounted && is_mount_step(step));
     let now = || {
-        options::options_after(
+        mount_and_mkfs_options::mount_options_after_change(
             &stack::mount_options(&report.facts, &mounted).unwrap_or_default(),
             &[],
             &[],
@@ -336,7 +339,8 @@ fn fstab_line(report: &Report, target: &TargetSummary) -> Result<String, String>
     };
     let pass = if fstype.starts_with("ext") { 2 } else { 0 };
     let written = |shown: &str| {
-        fstab::field(&original_bytes(shown)).ok_or_else(|| format!("fstab cannot hold {shown}"))
+        fstab::encode_fstab_field(&decode_display_safe(shown))
+            .ok_or_else(|| format!("{shown} cannot be written in fstab"))
     };
     let (point, fstype, list) = (written(&point)?, written(&fstype)?, written(list)?);
     Ok(format!("UUID={uuid} {point} {fstype} {list} 0 {pass}"))
@@ -349,15 +353,16 @@ pub fn no_change_reasons(report: &Report, lines: &[BootMountEdit<'_>]) -> Vec<St
     let right = lines
         .iter()
         .map(|line| format!("{}: OK (checked options only).", line.display));
-    let on_root = without_boot_mount(report).filter(|target| is_on_root(report, target));
+    let on_root =
+        directories_without_boot_mount(report).filter(|target| is_on_root(report, target));
     let on_root = on_root.map(|target| {
         format!(
-            "{}: on the root file system, which needs no line there.",
+            "{}: on the root file system, which needs no fstab line.",
             target.title
         )
     });
-    let open = without_boot_mount(report).filter_map(|target| {
-        let mounted = report.facts.resolve(&target.target, Scope::Mount);
+    let open = directories_without_boot_mount(report).filter_map(|target| {
+        let mounted = report.facts.subject_in_scope(&target.target, Scope::Mount);
         let found = mounted
             .as_ref()
             .map(|mounted| report.facts.get(mounted, &mount::AT_BOOT));
@@ -375,16 +380,16 @@ pub fn no_change_reasons(report: &Report, lines: &[BootMountEdit<'_>]) -> Vec<St
                 format!("not checked for {fstype}")
             }
             (Some(Reading::Unknown { detail, .. }), _) => detail,
-            (None, _) => "the device under it is unknown".to_owned(),
+            (None, _) => "the underlying device is unknown".to_owned(),
         };
         Some(format!(
-            "{}: unknown whether the next boot mounts it: {because}.",
+            "{}: not known to be mounted at the next boot: {because}.",
             target.title
         ))
     });
     right
         .chain(on_root)
         .chain(open)
-        .chain(unread_sources(report).map(Note::to_string))
+        .chain(unread_source_notes(report).map(Note::to_string))
         .collect()
 }

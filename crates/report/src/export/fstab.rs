@@ -1,17 +1,20 @@
 //! The changed lines of /etc/fstab, each below the present one.
 //!
-//! Only options change; the other fields stay. A line that is not completely known (it may hold a
-//! password) is described, never rewritten. A free disk gets a commented line whose placeholders no
-//! boot can mistake for a device.
+//! Only options change. A line that is not completely known, for example because of a password, is
+//! described and never rewritten. A free disk gets a commented line whose placeholders cannot match
+//! a device at boot.
 
-use super::boot_mounts::{self, AbsentMount, BootMountEdit, DeclarationSite};
-use super::{comments, header, nothing_to_change, part_heading, paste_lines, reasons};
+use super::boot_mounts::{self, BootMountEdit, DeclarationSite, MissingBootMount};
+use super::{
+    comment_lines, file_header, nothing_to_change_text, part_heading, pasteable_or_commented_lines,
+    reason_comments,
+};
 use crate::{Plan, Report, TargetSummary, mkfs};
-use walwise_model::escape::Command;
-use walwise_model::escape::fstab::field;
+use walwise_model::escape::ShellCommand;
+use walwise_model::escape::fstab::encode_fstab_field;
 use walwise_model::facts::Key;
 use walwise_model::facts::catalog::boot::{DUMP_AND_PASS, POINT, SOURCE, WRITTEN_TYPE};
-use walwise_model::text::original_bytes;
+use walwise_model::text::decode_display_safe;
 
 pub fn render(report: &Report) -> String {
     let how = [
@@ -22,14 +25,14 @@ pub fn render(report: &Report) -> String {
     let lines = boot_mounts::boot_mount_edits(report);
     let mut parts: Vec<String> = lines
         .iter()
-        .filter_map(|line| edit_text(report, line))
+        .filter_map(|line| boot_mount_edit_text(report, line))
         .collect();
     let alone = report.targets.len() == 1;
     let disk = |disk: &TargetSummary| {
         if alone {
             new_filesystem_line(report, disk)
         } else {
-            part_heading(&disk.title) + &separate_command(report, disk)
+            part_heading(&disk.title) + &free_disk_recheck_text(report, disk)
         }
     };
     parts.extend(
@@ -39,32 +42,31 @@ pub fn render(report: &Report) -> String {
             .filter(|target| target.kind.is_device())
             .map(disk),
     );
-    let bare = boot_mounts::not_mounted_at_boot(report);
+    let bare = boot_mounts::targets_not_mounted_at_boot(report);
     if parts.is_empty() && (bare.is_empty() || !lines.is_empty()) {
         parts.push(
-            "\n".to_owned() + &nothing_to_change(&boot_mounts::no_change_reasons(report, &lines)),
+            "\n".to_owned()
+                + &nothing_to_change_text(&boot_mounts::no_change_reasons(report, &lines)),
         );
     }
-    for AbsentMount { title, line } in bare {
-        let says =
-            "Neither /etc/fstab nor a unit in /etc/systemd/system mounts it: append this line.";
+    for MissingBootMount { title, line } in bare {
+        let says = "Neither /etc/fstab nor a unit in /etc/systemd/system mounts this file system at boot. Line for /etc/fstab:";
         let line = match line {
-            Ok(line) => paste_lines(report, &[], &[line]),
-            Err(why) => comments(&[format!("No line: {why}.")]),
+            Ok(line) => pasteable_or_commented_lines(report, &[], &[line]),
+            Err(why) => comment_lines(&[format!("No line: {why}.")]),
         };
-        parts.push(part_heading(title) + &comments(&[says]) + &line);
+        parts.push(part_heading(title) + &comment_lines(&[says]) + &line);
     }
-    header(report, "lines for /etc/fstab", &how) + &parts.concat()
+    file_header(report, "lines for /etc/fstab", &how) + &parts.concat()
 }
 
-/// For a free disk among other targets: the command to check it alone, because each disk gets its
-/// own document.
-fn separate_command(report: &Report, target: &TargetSummary) -> String {
-    comments(&[
-        "A free disk. For the line of its new file system:".to_owned(),
+/// The command that prints the fstab line of a free disk, for a report about several targets.
+fn free_disk_recheck_text(report: &Report, target: &TargetSummary) -> String {
+    comment_lines(&[
+        "Free disk. To get the fstab line for its new file system, run:".to_owned(),
         format!(
             "  {}",
-            Command::or_placeholder(mkfs::recheck_command(
+            ShellCommand::or_placeholder(mkfs::free_disk_check_command(
                 report,
                 &target.target,
                 " --format fstab"
@@ -73,34 +75,36 @@ fn separate_command(report: &Report, target: &TargetSummary) -> String {
     ])
 }
 
-/// For a free disk: the requested file system, if any, and the steps up to the command that prints
-/// the UUID.
-fn mkfs_first(report: &Report, target: &TargetSummary) -> String {
+/// The requested file system and the steps up to the command that prints the UUID.
+fn mkfs_instructions(report: &Report, target: &TargetSummary) -> String {
     let wanted = report
         .plan(&target.target)
-        .and_then(Plan::requested_filesystem);
-    let script = Command::or_placeholder(mkfs::recheck_command(
+        .and_then(Plan::requested_filesystem_sentence);
+    let script = ShellCommand::or_placeholder(mkfs::free_disk_check_command(
         report,
         &target.target,
         " --format script",
     ));
-    let uuid = Command::or_placeholder(
-        Command::new("blkid -p -s UUID -o value ").value(target.target.name()),
+    let uuid = ShellCommand::or_placeholder(
+        ShellCommand::new("blkid -p -s UUID -o value ").append_value(target.target.name()),
     );
     let steps = [
-        format!("Create the file system first ({script}). Insert the output of"),
+        format!(
+            "Create the file system first ({script}). Replace EDIT-THE-UUID with the output of"
+        ),
         format!("  {uuid}"),
     ];
-    comments(&wanted.into_iter().chain(steps).collect::<Vec<_>>())
+    comment_lines(&wanted.into_iter().chain(steps).collect::<Vec<_>>())
 }
 
-/// The change to one line; `None` without a change or a note.
-fn edit_text(report: &Report, line: &BootMountEdit<'_>) -> Option<String> {
-    let becomes = line.new_options();
+/// `None` if the line neither changes nor has a note.
+fn boot_mount_edit_text(report: &Report, line: &BootMountEdit<'_>) -> Option<String> {
+    let becomes = line.changed_options();
     if becomes.is_none() && line.notes.is_empty() {
         return None;
     }
-    let mut out = part_heading(&line.display) + &reasons(&line.steps) + &comments(&line.notes);
+    let mut out =
+        part_heading(&line.display) + &reason_comments(&line.steps) + &comment_lines(&line.notes);
     let Some(becomes) = becomes else {
         return Some(out);
     };
@@ -109,30 +113,31 @@ fn edit_text(report: &Report, line: &BootMountEdit<'_>) -> Option<String> {
     match &line.place {
         DeclarationSite::Fstab => match (
             whole,
-            full_line(report, line, &now),
-            full_line(report, line, &becomes),
+            rewritten_fstab_line(report, line, &now),
+            rewritten_fstab_line(report, line, &becomes),
         ) {
             (true, Some(now), Some(becomes)) => {
-                out += &comments(&[format!("now: {now}")]);
-                out += &paste_lines(report, &line.steps, &[becomes]);
+                out += &comment_lines(&[format!("now: {now}")]);
+                out += &pasteable_or_commented_lines(report, &line.steps, &[becomes]);
             }
             _ => {
-                out += &comments(&[
+                out += &comment_lines(&[
                     "This line could not be read completely, so edit it by hand. In field 4:"
                         .to_owned(),
-                    format!("  {}", line.edits()),
+                    format!("  {}", line.describe_edits()),
                 ]);
             }
         },
         DeclarationSite::Unit(path) => {
-            out += &comments(&[
-                format!("Its options are in {path}, in Options=:"),
-                format!("  {}", line.edits()),
+            out += &comment_lines(&[
+                format!("Edit Options= in {path}:"),
+                format!("  {}", line.describe_edits()),
             ]);
         }
         DeclarationSite::Other => {
-            out += &comments(&[
-                "Not a line of fstab: change it in the boot loader's configuration.".to_owned(),
+            out += &comment_lines(&[
+                "Not an fstab line: change the options in the boot loader's configuration."
+                    .to_owned(),
                 format!("now:     {now}"),
                 format!("result:  {becomes}"),
             ]);
@@ -141,8 +146,12 @@ fn edit_text(report: &Report, line: &BootMountEdit<'_>) -> Option<String> {
     Some(out)
 }
 
-/// The full line with these options; `None` if part of it is unknown.
-fn full_line(report: &Report, line: &BootMountEdit<'_>, options: &str) -> Option<String> {
+/// `None` if a field of the line is unknown.
+fn rewritten_fstab_line(
+    report: &Report,
+    line: &BootMountEdit<'_>,
+    options: &str,
+) -> Option<String> {
     let text = |key: &Key<String>| report.facts.value(line.subject, key);
     let parts = [
         text(&SOURCE)?,
@@ -152,13 +161,12 @@ fn full_line(report: &Report, line: &BootMountEdit<'_>, options: &str) -> Option
     ];
     let mut fields: Vec<String> = parts
         .iter()
-        .map(|part| field(&original_bytes(part)))
+        .map(|part| encode_fstab_field(&decode_display_safe(part)))
         .collect::<Option<_>>()?;
     fields.push(text(&DUMP_AND_PASS)?);
     Some(fields.join(" ").trim_end().to_owned())
 }
 
-/// The line for a file system that does not exist yet.
 fn new_filesystem_line(report: &Report, target: &TargetSummary) -> String {
     let steps = report
         .plan(&target.target)
@@ -166,7 +174,9 @@ fn new_filesystem_line(report: &Report, target: &TargetSummary) -> String {
         .unwrap_or_default();
     let chosen = match mkfs::planned_filesystem(steps) {
         Ok(chosen) => chosen,
-        Err(why) => return part_heading(&target.title) + &comments(&[format!("No line: {why}.")]),
+        Err(why) => {
+            return part_heading(&target.title) + &comment_lines(&[format!("No line: {why}.")]);
+        }
     };
     let mkfs::PlannedFilesystem {
         fstype,
@@ -174,30 +184,32 @@ fn new_filesystem_line(report: &Report, target: &TargetSummary) -> String {
         mount,
     } = chosen;
     part_heading(&target.title)
-        + &mkfs_first(report, target)
-        + &comments(&[
-            "and the mount point, then remove the #.".to_owned(),
+        + &mkfs_instructions(report, target)
+        + &comment_lines(&[
+            "and /EDIT/THE/MOUNT/POINT with the mount point, then uncomment the line.".to_owned(),
             format!("UUID=EDIT-THE-UUID /EDIT/THE/MOUNT/POINT {fstype} {mount} 0 {pass}"),
         ])
 }
 
 #[cfg(test)]
 mod tests {
-    //! Properties of an fstab line: correct if it can be pasted, else a comment.
 
     use proptest::prelude::*;
 
     use super::*;
-    use crate::export::testing::{Written, active, add, name, remove, report, to_bytes};
-    use crate::sample;
+    use crate::export::testing::{
+        BootLineFields, active_lines, add_change, any_name, boot_line_report, remove_change,
+        to_bytes,
+    };
+    use crate::sample_reports;
     use walwise_judge::rules::Risk;
     use walwise_model::facts::catalog::mount;
     use walwise_model::facts::note::BootNote;
     use walwise_model::facts::{Note, Reading, Scope, Source, Subject, UnknownReason};
     use walwise_model::settings::SettingKind;
 
-    /// A field as libmount reads it (util-linux, lib/mangle.c): any three octal digits after a
-    /// backslash are a byte.
+    /// Decodes a field like libmount (util-linux, lib/mangle.c): a backslash and three octal digits
+    /// are one byte.
     fn unescape_field(field: &str) -> Vec<u8> {
         let bytes = field.as_bytes();
         let (mut out, mut at) = (Vec::new(), 0);
@@ -240,19 +252,19 @@ mod tests {
             ),
         ];
         for (source, fstype, options, numbers, expect) in cases {
-            let written = Written {
+            let written = BootLineFields {
                 source: source.into(),
                 fstype,
                 options,
                 numbers,
-                ..Written::default()
+                ..BootLineFields::default()
             };
-            let text = render(&report(
+            let text = render(&boot_line_report(
                 &written,
-                Some(remove(&["nobarrier"])),
-                Some(add(&["noatime"])),
+                Some(remove_change(&["nobarrier"])),
+                Some(add_change(&["noatime"])),
             ));
-            assert_eq!(active(&text), [expect], "{text}");
+            assert_eq!(active_lines(&text), [expect], "{text}");
             let now = text
                 .lines()
                 .find(|line| line.starts_with("# now: "))
@@ -261,17 +273,17 @@ mod tests {
         }
     }
 
-    /// A remount names the default if it was changed by hand; the line needs it only if it names
-    /// another value.
+    /// After a manual remount, the plan names the default; the line needs that default only in
+    /// place of another value.
     #[test]
     fn a_default_is_written_only_in_place_of_another_value() {
         for (written, expected) in [("x-mine=1", None), ("commit=60", Some("commit=5"))] {
-            let written = Written {
+            let written = BootLineFields {
                 options: to_bytes(&[written]),
-                ..Written::default()
+                ..BootLineFields::default()
             };
-            let mut report = report(&written, None, Some(add(&["commit=5"])));
-            let in_force = sample::word_list("rw,commit=60");
+            let mut report = boot_line_report(&written, None, Some(add_change(&["commit=5"])));
+            let in_force = sample_reports::word_list("rw,commit=60");
             report.facts.insert_known(
                 &Subject::mount("/srv"),
                 &mount::SUPER_OPTIONS,
@@ -279,7 +291,7 @@ mod tests {
                 Source::Assumed,
             );
             let text = render(&report);
-            let options = active(&text)
+            let options = active_lines(&text)
                 .first()
                 .and_then(|line| line.split(' ').nth(3));
             assert_eq!(options, expected, "{text}");
@@ -288,17 +300,23 @@ mod tests {
 
     #[test]
     fn nothing_is_said_of_a_line_that_is_right() {
-        let written = Written {
+        let written = BootLineFields {
             options: to_bytes(&["noatime", "rw"]),
-            ..Written::default()
+            ..BootLineFields::default()
         };
         for (of_line, of_mount) in [
             (None, None),
-            (Some(remove(&["nobarrier"])), None),
-            (Some(add(&["noatime"])), Some(add(&["noatime"]))),
+            (Some(remove_change(&["nobarrier"])), None),
+            (
+                Some(add_change(&["noatime"])),
+                Some(add_change(&["noatime"])),
+            ),
         ] {
-            let text = render(&report(&written, of_line, of_mount));
-            assert!(active(&text).is_empty() && !text.contains("===="), "{text}");
+            let text = render(&boot_line_report(&written, of_line, of_mount));
+            assert!(
+                active_lines(&text).is_empty() && !text.contains("===="),
+                "{text}"
+            );
             assert!(
                 text.contains("# Nothing to change:\n# /etc/fstab:9: OK"),
                 "{text}"
@@ -308,12 +326,16 @@ mod tests {
 
     #[test]
     fn what_is_in_force_and_written_nowhere_is_told() {
-        let written = Written {
+        let written = BootLineFields {
             options: to_bytes(&["noatime"]),
-            ..Written::default()
+            ..BootLineFields::default()
         };
-        let text = render(&report(&written, None, Some(remove(&["discard"]))));
-        assert!(active(&text).is_empty(), "{text}");
+        let text = render(&boot_line_report(
+            &written,
+            None,
+            Some(remove_change(&["discard"])),
+        ));
+        assert!(active_lines(&text).is_empty(), "{text}");
         assert!(
             text.contains("# discard is in force but not in this line"),
             "{text}"
@@ -322,17 +344,17 @@ mod tests {
 
     #[test]
     fn a_line_that_is_not_known_as_a_whole_is_told_as_a_change() {
-        let written = Written {
+        let written = BootLineFields {
             whole: false,
             options: to_bytes(&["nobarrier", "relatime"]),
-            ..Written::default()
+            ..BootLineFields::default()
         };
-        let text = render(&report(
+        let text = render(&boot_line_report(
             &written,
-            Some(remove(&["nobarrier"])),
-            Some(add(&["noatime"])),
+            Some(remove_change(&["nobarrier"])),
+            Some(add_change(&["noatime"])),
         ));
-        assert!(active(&text).is_empty(), "{text}");
+        assert!(active_lines(&text).is_empty(), "{text}");
         assert!(
             text.contains("#   remove nobarrier; replace relatime with noatime\n"),
             "{text}"
@@ -341,29 +363,44 @@ mod tests {
 
     #[test]
     fn another_type_of_file_system_gets_nothing_that_the_mounted_one_needs() {
-        let written = Written {
+        let written = BootLineFields {
             fstype: "xfs",
-            ..Written::default()
+            ..BootLineFields::default()
         };
-        let text = render(&report(&written, None, Some(remove(&["nobarrier"]))));
+        let text = render(&boot_line_report(
+            &written,
+            None,
+            Some(remove_change(&["nobarrier"])),
+        ));
         assert!(
-            active(&text).is_empty() && text.contains("another type of file system"),
+            active_lines(&text).is_empty() && text.contains("another type of file system"),
             "{text}"
         );
     }
 
     #[test]
     fn captures_and_dangers_are_locked() {
-        let mut captured = report(&Written::default(), Some(remove(&["nobarrier"])), None);
+        let mut captured = boot_line_report(
+            &BootLineFields::default(),
+            Some(remove_change(&["nobarrier"])),
+            None,
+        );
         captured.host.live = false;
-        let mut dangerous = report(&Written::default(), Some(remove(&["nobarrier"])), None);
+        let mut dangerous = boot_line_report(
+            &BootLineFields::default(),
+            Some(remove_change(&["nobarrier"])),
+            None,
+        );
         dangerous.plans[0].steps[0].advice.risk = Risk::DataLossIfWrong;
         for (report, says) in [
             (captured, "Made from a capture"),
             (dangerous, "COMMITTED DATA MAY BE LOST"),
         ] {
             let text = render(&report);
-            assert!(active(&text).is_empty() && text.contains(says), "{text}");
+            assert!(
+                active_lines(&text).is_empty() && text.contains(says),
+                "{text}"
+            );
             assert!(
                 text.contains("# UUID=1-2 /srv ext4 x-mine=1 0 2\n"),
                 "{text}"
@@ -376,30 +413,37 @@ mod tests {
         for (path, says) in [
             (
                 "/etc/systemd/system/srv.mount",
-                "Its options are in /etc/systemd/system/srv.mount",
+                "Edit Options= in /etc/systemd/system/srv.mount:",
             ),
             ("/proc/cmdline", "boot loader's configuration"),
         ] {
-            let written = Written {
+            let written = BootLineFields {
                 path,
-                ..Written::default()
+                ..BootLineFields::default()
             };
-            let text = render(&report(&written, Some(remove(&["nobarrier"])), None));
-            assert!(active(&text).is_empty() && text.contains(says), "{text}");
+            let text = render(&boot_line_report(
+                &written,
+                Some(remove_change(&["nobarrier"])),
+                None,
+            ));
+            assert!(
+                active_lines(&text).is_empty() && text.contains(says),
+                "{text}"
+            );
         }
     }
 
     #[test]
     fn a_blank_disk_gets_a_line_that_mounts_nothing_as_it_comes() {
-        let text = render(&sample::free_disk());
-        assert!(active(&text).is_empty(), "{text}");
+        let text = render(&sample_reports::free_disk());
+        assert!(active_lines(&text).is_empty(), "{text}");
         assert!(
             text.contains("\n# UUID=EDIT-THE-UUID /EDIT/THE/MOUNT/POINT xfs noatime 0 0\n"),
             "{text}"
         );
-        let many = render(&sample::free_disks(3));
+        let many = render(&sample_reports::free_disks(3));
         assert!(
-            active(&many).is_empty() && !many.contains("EDIT-THE-UUID"),
+            active_lines(&many).is_empty() && !many.contains("EDIT-THE-UUID"),
             "{many}"
         );
         assert!(
@@ -410,7 +454,7 @@ mod tests {
 
     #[test]
     fn an_empty_report_says_so() {
-        let text = render(&sample::report(
+        let text = render(&sample_reports::build_report(
             &walwise_model::facts::FactSet::default(),
             Vec::new(),
             Vec::new(),
@@ -425,25 +469,25 @@ mod tests {
     }
 
     proptest! {
-        /// For any line, the result is one line with the same fields, or nothing to paste.
+        /// For any line, the output is one line with unchanged other fields.
         #[test]
         fn a_line_is_read_back_with_its_change(
-            source in name(), point in name(), options in prop::collection::vec(name(), 0..3),
+            source in any_name(), point in any_name(), options in prop::collection::vec(any_name(), 0..3),
             numbers in prop::sample::select(vec!["", "0", "0 0", "0 2"]), title: String,
         ) {
-            // Option separators also split names, as in the parsed file.
+            // Commas and quotes would split an option, so they are left out here.
             let plain = |word: &Vec<u8>| !word.iter().any(|b| b",\"".contains(b)) && word != b"noatime";
             prop_assume!(options.iter().all(plain));
             let point = [b"/", &point[..]].concat();
-            let written = Written { source: source.clone(), point: point.clone(), options: options.clone(), numbers, ..Written::default() };
-            let mut report = report(&written, Some(add(&["noatime"])), None);
+            let written = BootLineFields { source: source.clone(), point: point.clone(), options: options.clone(), numbers, ..BootLineFields::default() };
+            let mut report = boot_line_report(&written, Some(add_change(&["noatime"])), None);
             report.plans[0].steps[0].title = title;
             let text = render(&report);
-            let lines = active(&text);
+            let lines = active_lines(&text);
             prop_assert_eq!(lines.len(), 1, "{}", text);
             let fields: Vec<&str> = lines[0].split(' ').collect();
             prop_assert_eq!((unescape_field(fields[0]), unescape_field(fields[1]), fields[2]), (source, point, "ext4"));
-            let mut expect: Vec<Vec<u8>> = options.into_iter().filter(|word| !crate::options::are_exclusive(
+            let mut expect: Vec<Vec<u8>> = options.into_iter().filter(|word| !crate::mount_and_mkfs_options::are_exclusive_options(
                 SettingKind::BootOptions, &walwise_model::text::display_safe(word), "noatime")).collect();
             expect.push(b"noatime".to_vec());
             prop_assert_eq!(unescape_field(fields[3]), expect.join(&b','));
@@ -451,16 +495,20 @@ mod tests {
         }
     }
 
-    /// The output for a target without a line, with this mount point and this state of the next
-    /// boot.
-    fn without_a_line(point: &str, at_boot: Reading<bool>, note: Option<&BootNote>) -> String {
-        let mut report = sample::at_risk();
+    /// The output for a target without an fstab line. `at_boot` is whether the next boot mounts
+    /// `point`.
+    fn render_without_fstab_line(
+        point: &str,
+        at_boot: Reading<bool>,
+        note: Option<&BootNote>,
+    ) -> String {
+        let mut report = sample_reports::at_risk();
         report.warnings.extend(note.cloned().map(Note::from));
         report
             .facts
             .insert(&Subject::mount("/srv"), &mount::AT_BOOT, at_boot);
         let mounted = Subject::mount("/srv");
-        let line = || Source::line("/proc/self/mountinfo", 24);
+        let line = || Source::file_line("/proc/self/mountinfo", 24);
         report.facts.remove_facts(&Subject::boot("/srv"));
         report
             .facts
@@ -481,39 +529,39 @@ mod tests {
 
     #[test]
     fn what_nothing_mounts_at_boot_is_told_with_the_line_that_would() {
-        let known = |at_boot| Reading::known(at_boot, Source::derived(["boot.point"]));
-        let text = without_a_line("/srv/my data", known(false), None);
+        let known = |at_boot| Reading::known(at_boot, Source::derived_from(["boot.point"]));
+        let text = render_without_fstab_line("/srv/my data", known(false), None);
         assert_eq!(
-            active(&text),
+            active_lines(&text),
             [r"UUID=1-2-3 /srv/my\040data ext4 errors=remount-ro,noatime 0 2"],
             "{text}"
         );
         assert!(!text.contains("Nothing to change"), "{text}");
-        let root = without_a_line("/", known(true), None);
+        let root = render_without_fstab_line("/", known(true), None);
         assert!(
-            root.contains("on the root file system") && active(&root).is_empty(),
+            root.contains("on the root file system") && active_lines(&root).is_empty(),
             "{root}"
         );
         let gap = BootNote::UnreadableSource {
             detail: "/etc/fstab: Permission denied".to_owned(),
             why: UnknownReason::Denied,
         };
-        let unread = without_a_line(
+        let unread = render_without_fstab_line(
             "/srv",
             Reading::unknown(UnknownReason::Denied, "/etc/fstab"),
             Some(&gap),
         );
         assert!(
-            unread.contains(&gap.to_string()) && active(&unread).is_empty(),
+            unread.contains(&gap.to_string()) && active_lines(&unread).is_empty(),
             "{unread}"
         );
-        let open = without_a_line(
+        let open = render_without_fstab_line(
             "/srv",
             Reading::unknown(UnknownReason::Ambiguous, "a link may lead there"),
             None,
         );
         assert!(
-            open.contains("a link may lead there.") && active(&open).is_empty(),
+            open.contains("a link may lead there.") && active_lines(&open).is_empty(),
             "{open}"
         );
     }

@@ -1,15 +1,17 @@
-//! udev rules that apply the recommended settings to block devices at every boot, whichever name a
-//! disk gets.
+//! udev rules that apply the recommended settings to block devices at every boot.
 //!
-//! A device is matched by its identifying attribute, never by its name. Without one in plain text
-//! it gets no rule.
+//! A rule matches a disk by an identifying attribute, because names can change at boot. A disk
+//! without a readable identity gets no rule.
 
 use std::collections::BTreeSet;
 
 use walwise_model::settings::Setting;
 
-use super::{comments, header, nothing_to_change, part_heading, paste_lines, reasons};
-use crate::disk_id::{self, Identity};
+use super::{
+    comment_lines, file_header, nothing_to_change_text, part_heading, pasteable_or_commented_lines,
+    reason_comments,
+};
+use crate::disk_id::{self, DiskIdentity};
 use crate::{Report, Step, setting_source};
 use walwise_judge::rules::Change;
 use walwise_model::escape::udev;
@@ -21,49 +23,51 @@ pub fn render(report: &Report) -> String {
     for step in report.plans.iter().flat_map(|plan| &plan.steps) {
         let key = (&step.subject, step.advice.setting);
         let of_device =
-            step.subject.scope() == Scope::Device && step.advice.setting.kind.is_queue();
-        if of_device && !step.keeps() && done.insert(key) {
+            step.subject.scope() == Scope::Device && step.advice.setting.kind.is_queue_attribute();
+        if of_device && !step.keeps_setting() && done.insert(key) {
             parts.push(rule_part(report, step));
         }
     }
     if parts.is_empty() {
-        parts.push("\n".to_owned() + &nothing_to_change(&no_rule_reasons(report)));
+        parts.push("\n".to_owned() + &nothing_to_change_text(&no_rule_reasons(report)));
     }
     let how = [
-        "Save the rules as /etc/udev/rules.d/99-walwise.rules; they take effect at the next boot, or immediately after",
+        "Save the rules as /etc/udev/rules.d/99-walwise.rules; they take effect at the next boot. To apply them now, run",
         "  udevadm control --reload && udevadm trigger --action=change --subsystem-match=block",
     ];
-    header(report, "udev rules", &how) + &parts.concat()
+    file_header(report, "udev rules", &how) + &parts.concat()
 }
 
 fn rule_part(report: &Report, step: &Step) -> String {
     let setting = step.advice.setting;
     let told = part_heading(&format!("{setting} of {}", step.subject.name()))
-        + &reasons(&[step])
-        + &comments(&[format!(
+        + &reason_comments(&[step])
+        + &comment_lines(&[format!(
             "now: {}",
-            setting_source::current_value(&step.advice)
+            setting_source::current_value_with_source(&step.advice)
         )]);
     let line = match rule_line(report, step) {
-        Ok(line) => paste_lines(report, &[step], &[line]),
-        Err(why) => comments(&[format!("No rule: {why}.")]),
+        Ok(line) => pasteable_or_commented_lines(report, &[step], &[line]),
+        Err(why) => comment_lines(&[format!("No rule: {why}.")]),
     };
     told + &line
 }
 
-/// The rule; the error is the reason why there is none.
+/// The error is the reason why no rule can be given.
 fn rule_line(report: &Report, step: &Step) -> Result<String, String> {
-    let attribute = step.advice.setting.own_name();
+    let attribute = step.advice.setting.name_without_area();
     let Change::Set(value) = &step.advice.change else {
-        return Err("a rule sets one value".to_owned());
+        return Err("a udev rule can set only a single value".to_owned());
     };
     let plain = |value: &str| {
-        udev::value(value).ok_or_else(|| format!("the value is not a plain word: {value}"))
+        udev::quote_udev_value(value)
+            .ok_or_else(|| format!("the value is not a plain word: {value}"))
     };
     let set = plain(value)?;
-    let Some(Identity { file, value: shown }) = disk_id::stable_id(report, &step.subject) else {
+    let Some(DiskIdentity { file, value: shown }) = disk_id::stable_disk_id(report, &step.subject)
+    else {
         let why = if report.host.live {
-            "no serial number or WWN was read, and its name may belong to another disk after the next boot"
+            "no serial number or WWN was read, and device names can change at boot"
         } else {
             "a capture masks disk identities"
         };
@@ -87,14 +91,15 @@ mod tests {
     use proptest::prelude::*;
 
     use super::*;
-    use crate::sample;
+    use crate::sample_reports;
     use walwise_judge::rules::{Level, Risk};
     use walwise_model::facts::Source;
     use walwise_model::facts::catalog::device;
 
-    /// A report that advises this change to sdb, whose sysfs `file` has this `value`.
+    /// A report that advises `change` to sdb. `identity` is a file below /sys/class/block/sdb and
+    /// its value.
     fn report_advising(setting: &str, change: Change, identity: Option<(&str, &str)>) -> Report {
-        let mut report = sample::at_risk();
+        let mut report = sample_reports::at_risk();
         let disk = Subject::device("sdb");
         if let Some((file, value)) = identity {
             let source = Source::file(format!("/sys/class/block/sdb/{file}"));
@@ -104,21 +109,21 @@ mod tests {
         }
         let step = report.plans[0].steps.first_mut().unwrap();
         (step.subject, step.level) = (disk, Level::Advice);
-        step.advice = sample::advice(setting, change);
+        step.advice = sample_reports::advice(setting, change);
         report
     }
 
-    fn active(text: &str) -> Vec<&str> {
+    fn active_lines(text: &str) -> Vec<&str> {
         text.lines()
             .filter(|line| !line.starts_with('#') && !line.is_empty())
             .collect()
     }
 
-    fn set(value: &str) -> Change {
+    fn set_change(value: &str) -> Change {
         Change::Set(value.to_owned())
     }
 
-    /// A rule as udev reads it: key, operator, value (udev-rules.c, parse_line).
+    /// Splits a rule into (key, operator, value) like udev (udev-rules.c, parse_line).
     fn parse_rule(line: &str) -> Option<Vec<(String, String, String)>> {
         let mut out = Vec::new();
         for token in line.split(", ") {
@@ -138,19 +143,23 @@ mod tests {
         let wwid = Some(("device/wwid", "t10.ATA     Samsung SSD 870 EVO"));
         let text = render(&report_advising(
             "block.write_cache",
-            set("write back"),
+            set_change("write back"),
             wwid,
         ));
         assert_eq!(
-            active(&text),
+            active_lines(&text),
             [
                 "ACTION!=\"remove\", SUBSYSTEM==\"block\", ENV{DEVTYPE}==\"disk\", \
                  ATTR{device/wwid}==\"t10.ATA     Samsung SSD 870 EVO\", ATTR{queue/write_cache}=\"write back\""
             ]
         );
         assert!(text.contains("# advice: Title of "), "{text}");
-        let without = render(&report_advising("block.scheduler", set("none"), None));
-        assert_eq!(active(&without), Vec::<&str>::new());
+        let without = render(&report_advising(
+            "block.scheduler",
+            set_change("none"),
+            None,
+        ));
+        assert_eq!(active_lines(&without), Vec::<&str>::new());
         assert!(
             without.contains("# No rule: no serial number or WWN was read"),
             "{without}"
@@ -160,19 +169,19 @@ mod tests {
     #[test]
     fn what_a_capture_or_danger_locks_is_a_comment() {
         let wwid = Some(("device/wwid", "naa.5002538e40a1b2c3"));
-        let mut captured = report_advising("block.scheduler", set("none"), wwid);
+        let mut captured = report_advising("block.scheduler", set_change("none"), wwid);
         captured.host.live = false;
-        let mut dangerous = report_advising("block.write_cache", set("write through"), wwid);
+        let mut dangerous = report_advising("block.write_cache", set_change("write through"), wwid);
         dangerous.plans[0].steps[0].advice.risk = Risk::DataLossIfWrong;
         for report in [captured, dangerous] {
             let text = render(&report);
-            assert_eq!(active(&text), Vec::<&str>::new(), "{text}");
+            assert_eq!(active_lines(&text), Vec::<&str>::new(), "{text}");
         }
     }
 
     #[test]
     fn an_empty_file_says_why() {
-        let text = render(&sample::free_disk());
+        let text = render(&sample_reports::free_disk());
         assert!(
             text.contains("# Nothing to change:\n# No plan changes a setting of a block device.\n"),
             "{text}"
@@ -180,7 +189,7 @@ mod tests {
     }
 
     proptest! {
-        /// For any identity, value or title: a rule that reads back as intended, or none.
+        /// Any identity, value and title give a rule that reads back as intended, or no rule.
         #[test]
         fn rules_read_back_or_are_none(
             shown in prop_oneof!["[a-zA-Z0-9 ._:-]{1,20}", any::<String>()],
@@ -188,10 +197,10 @@ mod tests {
             title: String,
             name in prop::sample::select(vec!["scheduler", "write_cache"]),
         ) {
-            let mut report = report_advising(&format!("block.{name}"), set(&value), Some(("device/wwid", &shown)));
+            let mut report = report_advising(&format!("block.{name}"), set_change(&value), Some(("device/wwid", &shown)));
             report.plans[0].steps[0].title = title;
             let text = render(&report);
-            for line in active(&text) {
+            for line in active_lines(&text) {
                 let tokens = parse_rule(line).ok_or_else(|| TestCaseError::fail(line.to_owned()))?;
                 let token = |key: &str, operator: &str, value: &str| (key.to_owned(), operator.to_owned(), value.to_owned());
                 prop_assert_eq!(tokens, [

@@ -1,36 +1,38 @@
-//! Charts as SVG, each with a title, a sentence and its figures as a table.
+//! SVG charts, each with a title, a description and a table of the figures.
 //!
 //! Colour only repeats what dashes, marks and labels show. Coordinates are rounded to a tenth, so
-//! that the same report gives the same bytes.
+//! that equal reports give equal bytes.
 
 mod intervals {
     //! The median of each method with its 95 % interval, on a logarithmic axis.
 
     use super::{
-        Chart, LABEL_GAP, LINE, bottom_axis, interval, is_in_force, right_aligned_text, text,
-        text_cells,
+        Chart, LABEL_GAP, LINE, bottom_axis, interval_shapes, is_method_in_force,
+        right_aligned_text, svg_text, text_cells,
     };
-    use crate::axis::Axis;
     use crate::latency::has_no_flushes;
+    use crate::time_axis::LogTimeAxis;
     use crate::view::latency::WITHOUT_FLUSHES;
     use crate::{Report, TargetSummary};
-    use walwise_measure::measure::{Latencies, Measurement, MethodResult, sentence};
-    use walwise_model::text::{group_digits, micros, micros_between, micros_or_dash};
+    use walwise_measure::measure::{Latencies, Measurement, MethodResult, measurement_sentence};
+    use walwise_model::text::{
+        format_micros, format_micros_interval, format_micros_or_dash, group_digits,
+    };
 
-    /// Left and right edge of the plot.
+    /// Left and right edge of the plot, in SVG units.
     const PLOT_X: [f64; 2] = [150.0, 405.0];
 
-    /// `None` where nothing was measured.
-    pub fn chart(
+    /// `None` without paced commits.
+    pub fn latency_interval_chart(
         report: &Report,
         target: &TargetSummary,
         measurement: &Measurement,
     ) -> Option<Chart> {
         let rows: Vec<(&MethodResult, &Latencies)> = measurement
-            .server_rows()
-            .filter_map(MethodResult::with_paced)
+            .one_page_server_rows()
+            .filter_map(MethodResult::row_with_paced)
             .collect();
-        let axis = Axis::spanning(
+        let axis = LogTimeAxis::from_spans(
             rows.iter()
                 .map(|(_, of)| (of.median_us.low, of.median_us.high)),
         )?;
@@ -40,31 +42,36 @@ mod intervals {
         let bottom = LINE.mul_add(rows.len() as f64, top + 10.0);
         let mut drawn = bottom_axis(axis.ticks(), PLOT_X, [top + 4.0, bottom], LABEL_GAP);
         drawn.extend(
-            is_no_price.then(|| text(PLOT_X[0], LINE - 6.0, "not durable").attr("class", "bad")),
+            is_no_price
+                .then(|| svg_text(PLOT_X[0], LINE - 6.0, "not durable").attr("class", "bad")),
         );
         let mut numbers = Vec::new();
         for (at, (row, paced)) in rows.iter().enumerate() {
             let y = LINE.mul_add(at as f64, top + LINE);
-            let used = is_in_force(report, target, measurement, row);
+            let used = is_method_in_force(report, target, measurement, row);
             let name = if used {
                 format!("▸ {}", row.method.name())
             } else {
                 row.method.name().to_owned()
             };
             drawn.push(right_aligned_text(PLOT_X[0] - 8.0, y + 4.0, &name));
-            drawn.extend(interval(axis.estimate_shares(paced.median_us), PLOT_X, y));
-            drawn.push(text(
+            drawn.extend(interval_shapes(
+                axis.estimate_positions(paced.median_us),
+                PLOT_X,
+                y,
+            ));
+            drawn.push(svg_text(
                 PLOT_X[1] + 10.0,
                 y + 4.0,
-                &micros(paced.median_us.value),
+                &format_micros(paced.median_us.value),
             ));
             numbers.push(vec![
                 row.method.name().to_owned(),
                 if used { "yes" } else { "" }.to_owned(),
-                micros(paced.median_us.value),
-                micros_between(paced.median_us.low, paced.median_us.high),
-                micros_or_dash(paced.p99_us),
-                micros_or_dash(row.back_to_back_us()),
+                format_micros(paced.median_us.value),
+                format_micros_interval(paced.median_us.low, paced.median_us.high),
+                format_micros_or_dash(paced.p99_us),
+                format_micros_or_dash(row.back_to_back_us()),
                 group_digits(paced.samples),
             ]);
         }
@@ -73,10 +80,10 @@ mod intervals {
         } else {
             String::new()
         };
-        let says = format!(
+        let description = format!(
             "{warning}The dot is the median, the line its 95 % interval, ▸ the method in force; {}. {}",
-            measurement.basis(),
-            sentence(
+            measurement.paced_basis_text(),
+            measurement_sentence(
                 measurement,
                 crate::latency::sync_method_in_force(report, target.cluster.as_ref())
             )
@@ -84,7 +91,7 @@ mod intervals {
         Some(Chart {
             name: "price",
             title: "Commit latency by method",
-            description: says,
+            description,
             height: bottom + 26.0,
             shapes: drawn,
             has_links: false,
@@ -104,32 +111,34 @@ mod intervals {
     }
 }
 mod cumulative {
-    //! The share of commits completed within a time: a step curve for each method, on a logarithmic
+    //! The share of commits completed within a time: one step curve per method, on a logarithmic
     //! axis.
 
     use std::fmt::Write as _;
 
     use super::{
-        Chart, LABEL_GAP, WIDTH, bottom_axis, coordinate, interpolate, left_axis, legend,
-        line_class, text_cells,
+        Chart, LABEL_GAP, WIDTH, bottom_axis, format_coordinate, interpolate, left_axis,
+        legend_shapes, line_class, text_cells,
     };
-    use crate::axis::Axis;
     use crate::html::markup::tag;
+    use crate::time_axis::LogTimeAxis;
     use walwise_measure::measure::{Latencies, Measurement, MethodResult};
-    use walwise_model::text::micros;
+    use walwise_model::text::format_micros;
 
-    /// Left and right edge of the plot.
+    /// Left and right edge of the plot, in SVG units.
     const PLOT_X: [f64; 2] = [60.0, WIDTH - 30.0];
     const HEIGHT: f64 = 180.0;
 
     /// `None` without quantiles.
-    pub fn chart(measurement: &Measurement) -> Option<Chart> {
+    pub fn cumulative_chart(measurement: &Measurement) -> Option<Chart> {
         let rows: Vec<(&MethodResult, &Latencies)> = measurement
-            .server_rows()
-            .filter_map(MethodResult::with_paced)
+            .one_page_server_rows()
+            .filter_map(MethodResult::row_with_paced)
             .collect();
-        let axis = Axis::spanning_quantiles(rows.iter().map(|(_, of)| of.quantiles_us.as_slice()))?;
-        let (mut drawn, top) = legend(rows.iter().map(|(row, _)| row.method.name()));
+        let axis = LogTimeAxis::from_quantile_curves(
+            rows.iter().map(|(_, of)| of.quantiles_us.as_slice()),
+        )?;
+        let (mut drawn, top) = legend_shapes(rows.iter().map(|(row, _)| row.method.name()));
         let bottom = top + HEIGHT;
         drawn.extend(bottom_axis(axis.ticks(), PLOT_X, [top, bottom], LABEL_GAP));
         let marks = [(0.0, "0 %"), (0.5, "50 %"), (1.0, "100 %")];
@@ -157,16 +166,20 @@ mod cumulative {
     })
     }
 
-    /// An SVG path: horizontally to each time, one step up there.
-    fn step_curve(axis: &Axis, quantiles: &[f64], top: f64, bottom: f64) -> String {
+    /// An SVG path with one step up at each quantile.
+    fn step_curve(axis: &LogTimeAxis, quantiles: &[f64], top: f64, bottom: f64) -> String {
         let count = quantiles.len().max(1) as f64;
-        let mut way = format!("M{} {}", coordinate(PLOT_X[0]), coordinate(bottom));
+        let mut way = format!(
+            "M{} {}",
+            format_coordinate(PLOT_X[0]),
+            format_coordinate(bottom)
+        );
         for (done, us) in (1_u32..).zip(quantiles) {
             let (x, y) = (
-                interpolate(axis.share(*us), PLOT_X),
+                interpolate(axis.position_of_time(*us), PLOT_X),
                 interpolate(f64::from(done) / count, [bottom, top]),
             );
-            let _ = write!(way, "H{}V{}", coordinate(x), coordinate(y));
+            let _ = write!(way, "H{}V{}", format_coordinate(x), format_coordinate(y));
         }
         way
     }
@@ -188,7 +201,9 @@ mod cumulative {
                 .quantiles_us
                 .get(at)
                 .filter(|_| of.quantiles_us.len() == most);
-            of_same_length.map(|us| micros(*us)).unwrap_or_default()
+            of_same_length
+                .map(|us| format_micros(*us))
+                .unwrap_or_default()
         };
         (0..most)
             .map(|at| {
@@ -201,21 +216,22 @@ mod cumulative {
 }
 mod rounds;
 mod clients {
-    //! Commit rate by number of clients (group commit), on an axis that doubles.
+    //! Commit rate by number of clients (group commit). The x axis is logarithmic.
 
     use super::{
-        Chart, WIDTH, centred_text, dot, interpolate, left_axis, line, line_class, text_cells,
+        Chart, WIDTH, centred_text, interpolate, left_axis, line_class, polyline, svg_dot,
+        text_cells,
     };
     use walwise_measure::measure::{Measurement, Workload, WorkloadRow};
-    use walwise_model::text::{micros, per_second, round_grouped};
+    use walwise_model::text::{format_micros, format_rate, round_grouped};
 
-    /// Left and right edge of the plot.
+    /// Left and right edge of the plot, in SVG units.
     const PLOT_X: [f64; 2] = [80.0, WIDTH - 40.0];
     const HEIGHT: f64 = 150.0;
     const TOP: f64 = 14.0;
 
-    /// `None` where that workload was not measured.
-    pub fn chart(measurement: &Measurement) -> Option<Chart> {
+    /// `None` if the group commit workload was not measured.
+    pub fn commit_rate_chart(measurement: &Measurement) -> Option<Chart> {
         let found = measurement
             .workloads
             .iter()
@@ -241,19 +257,19 @@ mod clients {
         let bottom = TOP + HEIGHT;
         let x = |row: &WorkloadRow| interpolate(f64::from(row.threads).log2() / doublings, PLOT_X);
         let y = |rate: f64| interpolate(rate / most, [bottom, TOP]);
-        let marks = [0.0, 0.5, 1.0].map(|share| (share, per_second(Some(share * most))));
+        let marks = [0.0, 0.5, 1.0].map(|share| (share, format_rate(Some(share * most))));
         let mut drawn = left_axis(marks, PLOT_X, [TOP, bottom]);
-        drawn.push(line(
+        drawn.push(polyline(
             &line_class(0),
             rows.iter().map(|row| (x(row), y(row.per_second.value))),
         ));
         for row in &rows {
             let at = x(row);
-            drawn.push(line(
+            drawn.push(polyline(
                 "rule",
                 [(at, y(row.per_second.low)), (at, y(row.per_second.high))],
             ));
-            drawn.push(dot(at, y(row.per_second.value)));
+            drawn.push(svg_dot(at, y(row.per_second.value)));
             drawn.push(centred_text(at, bottom + 18.0, &row.threads.to_string()));
         }
         let numbers = |row: &&WorkloadRow| {
@@ -265,7 +281,7 @@ mod clients {
                     round_grouped(row.per_second.low),
                     round_grouped(row.per_second.high)
                 ),
-                micros(row.median_us.value),
+                format_micros(row.median_us.value),
                 row.flushes_per_operation
                     .map_or_else(|| "–".to_owned(), |count| format!("{count:.2}")),
             ]
@@ -292,61 +308,65 @@ mod clients {
         })
     }
 }
-mod path {
-    //! The flush path as a vertical rail: solid while the flush travels, dashed where unknown,
-    //! absent below a drop. Each hop has its mark, its name with a link to its facts, and what
-    //! happens to the flush.
+mod flush_path_rail {
+    //! The flush path as a vertical rail: solid where a flush arrives, dashed where unknown, absent
+    //! where no flush arrives. Each hop has a mark, a name with a link to its facts, and a word for
+    //! what happens to the flush.
 
-    use super::{Chart, LINE, WIDTH, centred_text, line, right_aligned_text, text};
-    use crate::html::evidence::FactAppendix;
+    use super::{Chart, LINE, WIDTH, centred_text, polyline, right_aligned_text, svg_text};
+    use crate::html::findings_and_facts::FactAppendix;
     use crate::html::markup::{Markup, Tag};
     use crate::html::tone_class;
-    use crate::view::flush;
+    use crate::view::flush_path;
     use walwise_judge::durability::FlushHop;
-    use walwise_model::facts::catalog::target::Flush;
-    use walwise_model::text::wrap::truncate;
+    use walwise_model::facts::catalog::target::FlushDelivery;
+    use walwise_model::text::wrap::truncate_to_width;
 
-    /// The x coordinates of rail, names and descriptions.
     const RAIL_X: f64 = 14.0;
     const NAME_X: f64 = 30.0;
     const TEXT_X: f64 = 148.0;
-    /// The most characters shown of a name and of a description; the table has all of them.
+    /// The longest name and description shown, in characters; the table has the full text.
     const MAX_NAME: usize = 13;
     const MAX_TEXT: usize = 32;
-    /// The number of subjects of one hop that the table names.
+    /// The number of subjects that the table names for one hop.
     const MAX_SUBJECTS: usize = 8;
 
-    /// `None` without a path.
-    pub fn chart(path: &[FlushHop], facts: &FactAppendix<'_>) -> Option<Chart> {
+    /// `None` for an empty path.
+    pub fn flush_path_chart(path: &[FlushHop], facts: &FactAppendix<'_>) -> Option<Chart> {
         path.first()?;
         let mut drawn = Vec::new();
         let y = |at: usize| LINE.mul_add(1.4 * at as f64, LINE);
         for (at, hop) in path.iter().enumerate().skip(1) {
-            let part = |class| line(class, [(RAIL_X, y(at - 1) + 8.0), (RAIL_X, y(at) - 8.0)]);
+            let part = |class| polyline(class, [(RAIL_X, y(at - 1) + 8.0), (RAIL_X, y(at) - 8.0)]);
             match hop.arrival {
-                Flush::Sent => drawn.push(part("rail")),
-                Flush::Unknown => drawn.push(part("rail doubted")),
-                Flush::Suppressed | Flush::NotNeeded => {}
+                FlushDelivery::Sent => drawn.push(part("rail")),
+                FlushDelivery::Unknown => drawn.push(part("rail doubted")),
+                FlushDelivery::Suppressed | FlushDelivery::NotNeeded => {}
             }
         }
         for (at, hop) in path.iter().enumerate() {
-            let (mark, word, tone) = flush::sign(hop);
+            let (mark, word, tone) = flush_path::hop_symbol(hop);
             let role = tone_class(tone);
             drawn.push(centred_text(RAIL_X, y(at) + 5.0, mark).attr("class", role));
-            let name = text(NAME_X, y(at) + 4.0, &truncate(&hop.name, MAX_NAME));
+            let name = svg_text(NAME_X, y(at) + 4.0, &truncate_to_width(&hop.name, MAX_NAME));
             drawn.push(
-                match hop.subjects.iter().find_map(|subject| facts.link(subject)) {
+                match hop
+                    .subjects
+                    .iter()
+                    .find_map(|subject| facts.facts_link(subject))
+                {
                     Some(link) => link.add(name),
                     None => name,
                 },
             );
             drawn.push(
-                text(TEXT_X, y(at) + 4.0, &truncate(&hop.text, MAX_TEXT)).attr("class", "dim"),
+                svg_text(TEXT_X, y(at) + 4.0, &truncate_to_width(&hop.text, MAX_TEXT))
+                    .attr("class", "dim"),
             );
             drawn.push(right_aligned_text(WIDTH - 2.0, y(at) + 4.0, word).attr("class", role));
         }
         let row = |hop: &FlushHop| {
-            let (mark, word, _) = flush::sign(hop);
+            let (mark, word, _) = flush_path::hop_symbol(hop);
             let says = [&hop.text, &hop.because].map(String::as_str);
             let says: Vec<&str> = says.into_iter().filter(|says| !says.is_empty()).collect();
             vec![
@@ -360,13 +380,13 @@ mod path {
         Some(Chart {
             name: "path",
             title: "Path of a commit",
-            description: flush::path_line(path),
+            description: flush_path::flush_path_line(path),
             height: y(path.len() - 1) + LINE,
             shapes: drawn,
             has_links: path
                 .iter()
                 .flat_map(|hop| &hop.subjects)
-                .any(|subject| facts.link(subject).is_some()),
+                .any(|subject| facts.facts_link(subject).is_some()),
             head: ["mark", "hop", "what it is", "flush", "read from"]
                 .map(str::to_owned)
                 .to_vec(),
@@ -374,24 +394,23 @@ mod path {
         })
     }
 
-    /// The name of a hop, with links to the facts of its subjects.
     fn hop_cell(hop: &FlushHop, facts: &FactAppendix<'_>) -> Markup {
         let name = |words: &str, link: Option<Tag>| match link {
             Some(link) => link.text(words).into(),
             None => Markup::text(words),
         };
         if let [subject] = hop.subjects.as_slice() {
-            return name(&hop.name, facts.link(subject));
+            return name(&hop.name, facts.facts_link(subject));
         }
         let each = hop.subjects.iter().take(MAX_SUBJECTS).map(|subject| {
-            Markup::from_static(" ").append(name(subject.name(), facts.link(subject)))
+            Markup::from_static(" ").append(name(subject.name(), facts.facts_link(subject)))
         });
         Markup::text(&hop.name).append(Markup::concat(each))
     }
 }
 pub mod forest;
 
-use super::evidence::FactAppendix;
+use super::findings_and_facts::FactAppendix;
 use super::markup::{Markup, Tag, tag};
 use super::section;
 use crate::{Report, TargetSummary};
@@ -399,61 +418,59 @@ use walwise_measure::measure::{Measurement, MethodResult};
 
 /// The width of every chart, in SVG units.
 const WIDTH: f64 = 480.0;
-/// The height of a line of text.
+/// The height of a line of text, in SVG units.
 const LINE: f64 = 20.0;
-/// The least distance between labels of times.
+/// The smallest distance between the centres of time labels, in SVG units.
 const LABEL_GAP: f64 = 56.0;
-/// The number of dash styles in the style sheet.
+/// Must match the number of classes `l0`, `l1`, … in style.css.
 const DASH_STYLES: usize = 5;
 
 struct Chart {
-    /// Its name among the charts of a target.
+    /// A part of the chart's ids, unique among the charts of a target.
     name: &'static str,
     title: &'static str,
-    /// The chart in a sentence, for screen readers.
+    /// A sentence for screen readers.
     description: String,
     height: f64,
     shapes: Vec<Tag>,
-    /// Whether something drawn is a link.
+    /// True if a shape is a link.
     has_links: bool,
-    /// The table of its figures: head and rows.
+    /// Column heads of the table of figures.
     head: Vec<String>,
     rows: Vec<Vec<Markup>>,
 }
 
-/// The charts of a target.
 #[derive(Clone, Copy)]
 pub struct TargetCharts<'a> {
     pub report: &'a Report,
     pub target: &'a TargetSummary,
-    /// Its position in the document, from 1.
+    /// The position of the target in the document, counted from 1.
     pub place: usize,
-    /// Facts that a chart can link to.
     pub facts: &'a FactAppendix<'a>,
 }
 
 impl TargetCharts<'_> {
-    /// The flush path below the target.
-    pub fn path(self) -> Option<Markup> {
+    pub fn flush_path_chart(self) -> Option<Markup> {
         let verdict = self.report.verdict(&self.target.target)?;
-        path::chart(&verdict.flush_path, self.facts).map(|chart| chart.into_markup(self.place))
+        flush_path_rail::flush_path_chart(&verdict.flush_path, self.facts)
+            .map(|chart| chart.into_markup(self.place))
     }
 
-    /// The commit latency of each method.
-    pub fn latency(self) -> Option<Markup> {
-        let chart = intervals::chart(self.report, self.target, self.measured()?);
+    pub fn latency_chart(self) -> Option<Markup> {
+        let chart =
+            intervals::latency_interval_chart(self.report, self.target, self.find_measurement()?);
         chart.map(|chart| chart.into_markup(self.place))
     }
 
-    /// The distribution of commit latency, the rate by clients, and the course of the measurement.
+    /// Distribution, commit rate by clients, and course of the measurement.
     pub fn detail_charts(self) -> Vec<Markup> {
-        let Some(measurement) = self.measured() else {
+        let Some(measurement) = self.find_measurement() else {
             return Vec::new();
         };
         let all = [
-            cumulative::chart(measurement),
-            clients::chart(measurement),
-            rounds::chart(measurement),
+            cumulative::cumulative_chart(measurement),
+            clients::commit_rate_chart(measurement),
+            rounds::rounds_chart(measurement),
         ];
         all.into_iter()
             .flatten()
@@ -461,7 +478,7 @@ impl TargetCharts<'_> {
             .collect()
     }
 
-    fn measured(&self) -> Option<&Measurement> {
+    fn find_measurement(&self) -> Option<&Measurement> {
         let probe = self
             .report
             .probes
@@ -472,13 +489,13 @@ impl TargetCharts<'_> {
 }
 
 impl Chart {
-    /// The chart as markup, with ids for the target at this position.
+    /// `place` makes the ids unique among targets.
     fn into_markup(self, place: usize) -> Markup {
         let (title, says) = (
             format!("chart-{place}-{}", self.name),
             format!("chart-{place}-{}-says", self.name),
         );
-        // To screen readers a chart is one image, unless it has links.
+        // For screen readers a chart is one image, unless it contains links.
         let picture = tag("svg")
             .attr("role", if self.has_links { "group" } else { "img" })
             .attr("aria-labelledby", &title)
@@ -491,14 +508,14 @@ impl Chart {
             .text(": ")
             .add(tag("span").attr("id", &says).text(&self.description));
         let head: Vec<&str> = self.head.iter().map(String::as_str).collect();
-        let numbers = section::table(self.title, &head, &[], self.rows);
+        let numbers = section::table_markup(self.title, &head, &[], self.rows);
         let numbers = tag("details")
             .attr("class", "appendix")
             .add(tag("summary").text("Figures of this chart"))
             .add(numbers);
         tag("figure")
             .add(about)
-            .add(section::scrollable(self.title, picture))
+            .add(section::scrollable_frame(self.title, picture))
             .add(numbers)
             .into()
     }
@@ -510,48 +527,44 @@ fn text_cells(rows: Vec<Vec<String>>) -> Vec<Vec<Markup>> {
         .collect()
 }
 
-/// SVG text that begins at `x`.
-fn text(x: f64, y: f64, words: &str) -> Tag {
+fn svg_text(x: f64, y: f64, words: &str) -> Tag {
     tag("text")
-        .attr("x", &coordinate(x))
-        .attr("y", &coordinate(y))
+        .attr("x", &format_coordinate(x))
+        .attr("y", &format_coordinate(y))
         .add_cdata(words)
 }
 
-/// SVG text that ends at `x`.
 fn right_aligned_text(x: f64, y: f64, words: &str) -> Tag {
-    text(x, y, words).attr("text-anchor", "end")
+    svg_text(x, y, words).attr("text-anchor", "end")
 }
 
-/// SVG text centred at `x`.
 fn centred_text(x: f64, y: f64, words: &str) -> Tag {
-    text(x, y, words).attr("text-anchor", "middle")
+    svg_text(x, y, words).attr("text-anchor", "middle")
 }
 
-/// A polyline through these points.
-fn line(class: &str, points: impl IntoIterator<Item = (f64, f64)>) -> Tag {
+fn polyline(class: &str, points: impl IntoIterator<Item = (f64, f64)>) -> Tag {
     let points: Vec<String> = points
         .into_iter()
-        .map(|(x, y)| format!("{},{}", coordinate(x), coordinate(y)))
+        .map(|(x, y)| format!("{},{}", format_coordinate(x), format_coordinate(y)))
         .collect();
     tag("polyline")
         .attr("class", class)
         .attr("points", &points.join(" "))
 }
 
-/// The CSS class of the n-th line, which sets colour and dashes.
+/// The style sheet gives each class a colour and a dash style.
 fn line_class(at: usize) -> String {
     format!("line l{}", at % DASH_STYLES)
 }
 
-/// A coordinate rounded to a tenth; 0 if not finite.
-fn coordinate(at: f64) -> String {
+/// Rounds to a tenth, so that output is reproducible; a number that is not finite gives 0.
+fn format_coordinate(at: f64) -> String {
     let at = if at.is_finite() { at } else { 0.0 };
     let text = format!("{at:.1}");
     text.strip_suffix(".0").map_or(text.clone(), str::to_owned)
 }
 
-/// The coordinate of a share between two ends, clamped to them.
+/// Maps a share from 0–1 to a coordinate, clamped to both ends.
 fn interpolate(share: f64, [from, to]: [f64; 2]) -> f64 {
     let share = if share.is_finite() {
         share.clamp(0.0, 1.0)
@@ -561,18 +574,19 @@ fn interpolate(share: f64, [from, to]: [f64; 2]) -> f64 {
     share.mul_add(to - from, from)
 }
 
-/// An axis below the plot: a grid line at each mark, and labels at least `apart` units apart.
+/// Draws a grid line at each mark. A label closer than `apart` SVG units to the previous one is
+/// left out.
 fn bottom_axis(
     marks: Vec<(f64, String)>,
     field: [f64; 2],
     [top, bottom]: [f64; 2],
     apart: f64,
 ) -> Vec<Tag> {
-    let mut drawn = vec![line("rule", field.map(|x| (x, bottom)))];
+    let mut drawn = vec![polyline("rule", field.map(|x| (x, bottom)))];
     let mut free = f64::NEG_INFINITY;
     for (share, label) in marks {
         let x = interpolate(share, field);
-        drawn.push(line("grid", [(x, top), (x, bottom + 4.0)]));
+        drawn.push(polyline("grid", [(x, top), (x, bottom + 4.0)]));
         if x >= free {
             drawn.push(centred_text(x, bottom + 18.0, &label));
             free = x + apart;
@@ -581,7 +595,7 @@ fn bottom_axis(
     drawn
 }
 
-/// An axis left of the plot: a grid line at each mark.
+/// Draws a grid line at each mark.
 fn left_axis(
     marks: impl IntoIterator<Item = (f64, String)>,
     field: [f64; 2],
@@ -591,61 +605,63 @@ fn left_axis(
         let y = interpolate(share, [bottom, top]);
         [
             right_aligned_text(field[0] - 8.0, y + 4.0, &label),
-            line("grid", field.map(|x| (x, y))),
+            polyline("grid", field.map(|x| (x, y))),
         ]
     };
     marks.into_iter().flat_map(mark).collect()
 }
 
-/// Labels below the two ends of the plot.
 fn end_labels(field: [f64; 2], bottom: f64, [first, last]: [&str; 2]) -> [Tag; 2] {
     [
-        text(field[0], bottom + 18.0, first),
+        svg_text(field[0], bottom + 18.0, first),
         right_aligned_text(field[1], bottom + 18.0, last),
     ]
 }
 
-fn dot(x: f64, y: f64) -> Tag {
+fn svg_dot(x: f64, y: f64) -> Tag {
     tag("circle")
         .attr("class", "dot")
-        .attr("cx", &coordinate(x))
-        .attr("cy", &coordinate(y))
+        .attr("cx", &format_coordinate(x))
+        .attr("cy", &format_coordinate(y))
         .attr("r", "4.5")
 }
 
-/// An interval bar; `shares` are its lower end, its middle and its upper end as shares of the plot.
-fn interval(shares: [f64; 3], field: [f64; 2], y: f64) -> [Tag; 4] {
+/// `shares` are the positions of the low end, the estimate and the high end, from 0 to 1.
+fn interval_shapes(shares: [f64; 3], field: [f64; 2], y: f64) -> [Tag; 4] {
     let [low, middle, high] = shares.map(|share| interpolate(share, field));
-    let end = |x| line("rule", [(x, y - 5.0), (x, y + 5.0)]);
+    let end = |x| polyline("rule", [(x, y - 5.0), (x, y + 5.0)]);
     [
-        line("rule", [(low, y), (high, y)]),
+        polyline("rule", [(low, y), (high, y)]),
         end(low),
         end(high),
-        dot(middle, y),
+        svg_dot(middle, y),
     ]
 }
 
-/// The position of the n-th of `of` points, as a share.
+/// The position of the point with index `at` among `of` points, from 0 to 1.
 fn nth_fraction(at: f64, of: usize) -> f64 {
     at / of.saturating_sub(1).max(1) as f64
 }
 
-/// A legend above the plot, and the height it takes.
-fn legend<'n>(names: impl Iterator<Item = &'n str>) -> (Vec<Tag>, f64) {
+/// Also returns the height of the legend.
+fn legend_shapes<'n>(names: impl Iterator<Item = &'n str>) -> (Vec<Tag>, f64) {
     let (mut x, mut y, mut drawn) = (10.0, 14.0, Vec::new());
     for (at, name) in names.enumerate() {
         let wide = 50.0 + 7.5 * name.chars().count() as f64;
         if x > 10.0 && x + wide > WIDTH {
             (x, y) = (10.0, y + LINE);
         }
-        drawn.push(line(&line_class(at), [(x, y - 4.0), (x + 30.0, y - 4.0)]));
-        drawn.push(text(x + 36.0, y, name));
+        drawn.push(polyline(
+            &line_class(at),
+            [(x, y - 4.0), (x + 30.0, y - 4.0)],
+        ));
+        drawn.push(svg_text(x + 36.0, y, name));
         x += wide;
     }
     (drawn, y + 10.0)
 }
 
-fn is_in_force(
+fn is_method_in_force(
     report: &Report,
     target: &TargetSummary,
     measured: &Measurement,

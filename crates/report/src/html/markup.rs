@@ -1,7 +1,7 @@
-//! Builds HTML in which no text from the host becomes markup: elements and attributes are constants
-//! of this program, everything else passes through [`Markup::text`] or [`Tag::with`].
+//! Builds HTML in which text from the host cannot become markup. Elements and attribute names are
+//! constants; all other text passes through [`Markup::text`] or [`Tag::attr`].
 
-use crate::view::flush::NO_BREAK_SPACE;
+use crate::view::flush_path::NO_BREAK_SPACE;
 use crate::view::{RichText, TextSpan};
 use walwise_model::escape::comment;
 use walwise_model::text::push_xml_escaped;
@@ -9,7 +9,6 @@ use walwise_model::text::push_xml_escaped;
 #[derive(Clone, Debug, Default)]
 pub struct Markup(String);
 
-/// An element under construction.
 #[derive(Clone, Debug)]
 pub struct Tag {
     name: &'static str,
@@ -17,12 +16,12 @@ pub struct Tag {
     inner: Markup,
 }
 
-/// Inline elements, which no newline follows.
+/// Elements that are written without a newline after them.
 const INLINE: [&str; 13] = [
     "a", "b", "bdi", "code", "h2", "h3", "span", "strong", "td", "th", "text", "title", "dt",
 ];
 
-/// Elements without an end tag (HTML, "Optional tags").
+/// Elements whose end tag HTML allows to omit (HTML Standard, "Optional tags").
 const OPTIONAL_END: [&str; 3] = ["td", "th", "tr"];
 
 pub fn tag(name: &'static str) -> Tag {
@@ -40,21 +39,20 @@ impl Markup {
         Self(out)
     }
 
-    /// Markup written in this program.
     pub fn from_static(markup: &'static str) -> Self {
         Self(markup.to_owned())
     }
 
-    /// JSON for a script element that browsers do not run. JSON has `<` only inside strings, where
-    /// it can be escaped. No string contains a line break, so indentation can be dropped.
-    pub fn json_data(json: &str) -> Self {
+    /// JSON for a script element of a type that browsers do not run. `<` occurs only inside JSON
+    /// strings and is escaped. JSON strings contain no line breaks, so indentation can be dropped.
+    pub fn from_json_data(json: &str) -> Self {
         let lines = json
             .lines()
             .flat_map(|line| [line.trim_start_matches(' '), "\n"]);
         Self(lines.collect::<String>().replace('<', "\\u003c"))
     }
 
-    pub fn rich_text(phrase: &RichText) -> Self {
+    pub fn from_rich_text(phrase: &RichText) -> Self {
         phrase
             .spans()
             .iter()
@@ -71,7 +69,6 @@ impl Markup {
             })
     }
 
-    /// Appends markup.
     #[must_use]
     pub fn append(mut self, more: impl Into<Self>) -> Self {
         self.0.push_str(&more.into().0);
@@ -92,7 +89,7 @@ impl Markup {
 }
 
 impl Tag {
-    /// Adds an attribute.
+    /// Escapes the value.
     #[must_use]
     pub fn attr(mut self, attribute: &'static str, value: &str) -> Self {
         self.attributes.push(' ');
@@ -103,14 +100,14 @@ impl Tag {
         self
     }
 
-    /// Adds text.
+    /// Escapes the text.
     #[must_use]
     pub fn text(self, words: &str) -> Self {
         self.add(Markup::text(words))
     }
 
-    /// Adds text inside an SVG. It is CDATA, which browsers without SVG skip. CDATA has no escapes,
-    /// so markup characters are replaced by similar ones.
+    /// Adds text inside an SVG as CDATA, which text browsers without SVG skip. CDATA has no
+    /// escapes, so markup characters are replaced by similar ones.
     #[must_use]
     pub fn add_cdata(self, words: &str) -> Self {
         let like = |c| match c {
@@ -119,13 +116,16 @@ impl Tag {
             '&' => '＆',
             c => c,
         };
-        let words = comment::escape_line(words).chars().map(like).collect();
+        let words = comment::escape_comment_line(words)
+            .chars()
+            .map(like)
+            .collect();
         self.add(Markup::from_static("<![CDATA["))
             .add(Markup(words))
             .add(Markup::from_static("]]>"))
     }
 
-    /// Adds lines, each with a newline.
+    /// Escapes each line and ends it with a newline.
     #[must_use]
     pub fn add_lines(self, lines: &str) -> Self {
         let lines = lines
@@ -134,14 +134,12 @@ impl Tag {
         self.add_all(lines)
     }
 
-    /// Adds markup.
     #[must_use]
     pub fn add(mut self, inner: impl Into<Markup>) -> Self {
         self.inner = self.inner.append(inner);
         self
     }
 
-    /// Adds several pieces of markup.
     #[must_use]
     pub fn add_all<M: Into<Markup>>(self, pieces: impl IntoIterator<Item = M>) -> Self {
         self.add(Markup::concat(pieces))
@@ -170,7 +168,7 @@ fn escape(out: &mut String, words: &str) {
         if at > 0 {
             out.push_str("&#160;");
         }
-        comment::escape_line(piece)
+        comment::escape_comment_line(piece)
             .chars()
             .for_each(|c| push_xml_escaped(out, c));
     }
@@ -201,7 +199,7 @@ mod tests {
         #[test]
         fn data_ends_no_element_and_comes_back(words: String) {
             let json = serde_json::to_string(&format!("</script><!--{words}")).unwrap();
-            let data = Markup::json_data(&json).into_string();
+            let data = Markup::from_json_data(&json).into_string();
             prop_assert!(!data.contains('<') && data.ends_with('\n'), "{}", data);
             prop_assert_eq!(
                 serde_json::from_str::<String>(&data).unwrap(),

@@ -1,4 +1,4 @@
-//! Renders the sections of [`crate::telling`] as HTML: sentences, lists, tables, steps with their
+//! Renders the sections of [`crate::view`] as HTML: sentences, lists, tables, and steps with
 //! commands.
 
 use super::markup::{Markup, Tag, tag};
@@ -9,24 +9,24 @@ use crate::view::{
     Badge, Bullet, Bullets, CellRenderer, Detail, Element, Grid, HeadingLevel, Instruction,
     RichText, Section,
 };
-use walwise_model::escape::Command;
-use walwise_model::text::page::TextBuilder;
+use walwise_model::escape::ShellCommand;
+use walwise_model::text::text_builder::TextBuilder;
 
-/// Renders sections: top ones under a heading, parts in folds. In an open group, parts with steps
-/// are open.
+/// Top sections get a heading, parts become folds. With `open`, the folds of parts with steps are
+/// open.
 pub fn render_sections(sections: &[Section], open: bool) -> Markup {
-    Markup::concat(sections.iter().map(|one| section(one, open)))
+    Markup::concat(sections.iter().map(|one| section_markup(one, open)))
 }
 
-fn section(section: &Section, open: bool) -> Markup {
-    let heading = Markup::rich_text(&section.heading);
-    let lead = Markup::rich_text(&section.lead);
+fn section_markup(section: &Section, open: bool) -> Markup {
+    let heading = Markup::from_rich_text(&section.heading);
+    let lead = Markup::from_rich_text(&section.lead);
     let lead = if lead.is_empty() {
         lead
     } else {
         tag("p").add(lead).into()
     };
-    let inner = lead.append(Markup::concat(section.elements.iter().map(element)));
+    let inner = lead.append(Markup::concat(section.elements.iter().map(element_markup)));
     if heading.is_empty() {
         return inner;
     }
@@ -50,19 +50,21 @@ fn section(section: &Section, open: bool) -> Markup {
     }
 }
 
-fn element(element: &Element) -> Markup {
+fn element_markup(element: &Element) -> Markup {
     match element {
-        Element::Sentence(says) => tag("p").add(Markup::rich_text(says)).into(),
-        Element::Bullets(Bullets { head: [], bullets }) => list(bullets.iter().map(bullet_item)),
+        Element::Sentence(says) => tag("p").add(Markup::from_rich_text(says)).into(),
+        Element::Bullets(Bullets { head: [], bullets }) => {
+            list_markup(bullets.iter().map(bullet_item))
+        }
         Element::Bullets(bullets) => bullet_table(bullets),
         Element::Grid(grid) => grid_table(grid),
-        Element::Stack(layers) => stack(layers),
-        Element::Instructions(steps) => instructions(steps),
+        Element::Stack(layers) => stack_markup(layers),
+        Element::Instructions(steps) => instructions_markup(steps),
     }
 }
 
-/// A list; empty without items.
-pub fn list(items: impl Iterator<Item = Markup>) -> Markup {
+/// Empty without items.
+pub fn list_markup(items: impl Iterator<Item = Markup>) -> Markup {
     let items: Vec<Tag> = items.map(|item| tag("li").add(item)).collect();
     if items.is_empty() {
         Markup::default()
@@ -71,9 +73,9 @@ pub fn list(items: impl Iterator<Item = Markup>) -> Markup {
     }
 }
 
-/// A table that scrolls where it is too wide; columns without a name have no head. `right` aligns
-/// columns.
-pub fn table(name: &str, head: &[&str], right: &[bool], rows: Vec<Vec<Markup>>) -> Markup {
+/// A column without a name has no header cell. `right` lists for each column whether its cells are
+/// right-aligned.
+pub fn table_markup(name: &str, head: &[&str], right: &[bool], rows: Vec<Vec<Markup>>) -> Markup {
     let class = |at: usize| {
         if right.get(at) == Some(&true) {
             "right"
@@ -103,11 +105,11 @@ pub fn table(name: &str, head: &[&str], right: &[bool], rows: Vec<Vec<Markup>>) 
     let table = tag("table")
         .add(tag("thead").add(tag("tr").add_all(heads)))
         .add(tag("tbody").add_all(rows.into_iter().map(row)));
-    scrollable(&format!("Table: {name}"), table).into()
+    scrollable_frame(&format!("Table: {name}"), table).into()
 }
 
-/// A frame that scrolls where its content is too wide, reachable by keyboard.
-pub fn scrollable(label: &str, inner: impl Into<Markup>) -> Tag {
+/// A frame that scrolls if the content is too wide and is reachable by keyboard.
+pub fn scrollable_frame(label: &str, inner: impl Into<Markup>) -> Tag {
     let frame = tag("div")
         .attr("class", "scroll")
         .attr("tabindex", "0")
@@ -119,9 +121,9 @@ pub fn grid_table(grid: &Grid) -> Markup {
     let rows = grid
         .rows
         .iter()
-        .map(|row| row.iter().map(Markup::rich_text).collect())
+        .map(|row| row.iter().map(Markup::from_rich_text).collect())
         .collect();
-    table(
+    table_markup(
         &table_name(&grid.head),
         &grid.head,
         &grid.right_aligned,
@@ -129,7 +131,7 @@ pub fn grid_table(grid: &Grid) -> Markup {
     )
 }
 
-/// The accessible name of a table: its first two columns.
+/// The accessible name of a table: the names of its first two columns.
 fn table_name(head: &[&str]) -> String {
     let names: Vec<&str> = head
         .iter()
@@ -140,16 +142,15 @@ fn table_name(head: &[&str]) -> String {
     names.join(", ")
 }
 
-fn stack(layers: &[LayerRow]) -> Markup {
+fn stack_markup(layers: &[LayerRow]) -> Markup {
     let mut page = TextBuilder::unbounded();
     page.table(0, &layers.iter().map(layer_cells).collect::<Vec<_>>(), &[]);
-    scrollable("Table: stack", tag("pre").add_lines(&page.finish())).into()
+    scrollable_frame("Table: stack", tag("pre").add_lines(&page.finish())).into()
 }
 
-/// A badge, coloured by its tone.
-pub fn badge(mark: &Badge) -> Markup {
+pub fn badge_markup(mark: &Badge) -> Markup {
     if let Badge::Setting(setting) = mark {
-        return Markup::rich_text(setting);
+        return Markup::from_rich_text(setting);
     }
     tag("span")
         .attr("class", tone_class(mark.tone()))
@@ -157,10 +158,9 @@ pub fn badge(mark: &Badge) -> Markup {
         .into()
 }
 
-/// A link to the section of a rule.
 pub fn rule_link(id: &str) -> Markup {
     tag("a")
-        .attr("href", &format!("#{}", anchors::rule(id)))
+        .attr("href", &format!("#{}", anchors::rule_anchor(id)))
         .add(tag("code").text(id))
         .into()
 }
@@ -168,42 +168,44 @@ pub fn rule_link(id: &str) -> Markup {
 fn bullet_item(bullet: &Bullet) -> Markup {
     let mut out = Markup::default();
     for one in &bullet.badges {
-        out = out.append(badge(one)).append(Markup::from_static(": "));
+        out = out
+            .append(badge_markup(one))
+            .append(Markup::from_static(": "));
     }
     if !bullet.subject.is_empty() {
         out = out
             .append(Markup::text(&bullet.subject))
             .append(Markup::from_static(": "));
     }
-    out = out.append(Markup::rich_text(&bullet.text));
+    out = out.append(Markup::from_rich_text(&bullet.text));
     if !bullet.note.is_empty() {
         out = out
             .append(Markup::from_static(" ("))
-            .append(Markup::rich_text(&bullet.note))
+            .append(Markup::from_rich_text(&bullet.note))
             .append(Markup::from_static(")"));
     }
-    out.append(details(&bullet.details))
+    out.append(details_markup(&bullet.details))
 }
 
 const CELL_RENDERERS: CellRenderer<Markup> = CellRenderer {
     text: Markup::text,
     code: |name| tag("code").text(name).into(),
-    rich_text: Markup::rich_text,
-    badge,
-    bullet: |bullet| Markup::rich_text(&bullet.text).append(details(&bullet.details)),
+    rich_text: Markup::from_rich_text,
+    badge: badge_markup,
+    bullet: |bullet| Markup::from_rich_text(&bullet.text).append(details_markup(&bullet.details)),
 };
 
 fn bullet_table(bullets: &Bullets) -> Markup {
     let (head, rows) = bullets.table(&CELL_RENDERERS);
-    table(&table_name(&head), &head, &[], rows)
+    table_markup(&table_name(&head), &head, &[], rows)
 }
 
-/// A table of steps, then each with its reasons and commands.
-fn instructions(steps: &[Instruction]) -> Markup {
+/// A summary table of the steps, then each step with its reasons and commands.
+fn instructions_markup(steps: &[Instruction]) -> Markup {
     let numbered = Instruction::table(steps, &CELL_RENDERERS);
     let mut out = Markup::default();
     if !numbered.is_empty() {
-        out = table("steps", &Instruction::HEAD, &[true], numbered);
+        out = table_markup("steps", &Instruction::HEAD, &[true], numbered);
     }
     for step in steps {
         let number = step
@@ -213,45 +215,47 @@ fn instructions(steps: &[Instruction]) -> Markup {
         let heading = tag("h4").text(&number).add(tag("code").text(step.setting));
         out = out.append(heading.text(&format!(" of {}: {}", step.subject, step.change)));
         out = out.append(match &step.details {
-            Some(beneath) => details(beneath),
+            Some(beneath) => details_markup(beneath),
             None => tag("p").text("As above.").into(),
         });
     }
     out
 }
 
-/// The details of a bullet or a step.
-pub fn details(all: &[Detail]) -> Markup {
+pub fn details_markup(all: &[Detail]) -> Markup {
     Markup::concat(all.iter().map(|detail| {
         match detail {
             Detail::Sentence(says) | Detail::Continuation(says) => {
-                tag("p").add(Markup::rich_text(says)).into()
+                tag("p").add(Markup::from_rich_text(says)).into()
             }
-            Detail::Field(label, says) | Detail::Verbose(label, says) => labelled(label, says),
+            Detail::Field(label, says) | Detail::Verbose(label, says) => {
+                labelled_paragraph(label, says)
+            }
             Detail::Diff { result: whole, .. } => whole
                 .as_ref()
-                .map(|whole| labelled("result", &RichText::code(whole)))
+                .map(|whole| labelled_paragraph("result", &RichText::code(whole)))
                 .unwrap_or_default(),
             Detail::Commands(label, commands) => {
                 let label = if label.is_empty() {
                     Markup::default()
                 } else {
-                    labelled(label, &RichText::default())
+                    labelled_paragraph(label, &RichText::default())
                 };
-                let lines: Vec<&str> = commands.iter().map(Command::as_str).collect();
+                let lines: Vec<&str> = commands.iter().map(ShellCommand::as_str).collect();
                 label.append(tag("pre").add_lines(&lines.join("\n")))
             }
             Detail::UserCommand(one) => {
-                let says = RichText::code(&one.command).append(format!(" — {}", one.sentence()));
-                labelled(one.purpose.as_str(), &says)
+                let says =
+                    RichText::code(&one.command).append(format!(" — {}", one.origin_sentence()));
+                labelled_paragraph(one.purpose.as_str(), &says)
             }
         }
     }))
 }
 
-fn labelled(label: &str, says: &RichText) -> Markup {
+fn labelled_paragraph(label: &str, says: &RichText) -> Markup {
     let label = tag("span")
         .attr("class", "label")
         .text(&format!("{label}: "));
-    tag("p").add(label).add(Markup::rich_text(says)).into()
+    tag("p").add(label).add(Markup::from_rich_text(says)).into()
 }

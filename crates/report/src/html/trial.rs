@@ -1,15 +1,15 @@
-//! A trial as one HTML document: first the answer, then chart and figures of each load, the bare
-//! extent and notes; and the record as data.
+//! A trial as one HTML document: the answer, chart and figures of each load, the bare extent,
+//! notes, and the record as JSON data.
 
 use super::chart::forest;
 use super::markup::{Markup, tag};
-use super::{page, section};
+use super::{render_page, section};
 use crate::json;
 use walwise_measure::trial::{LoadResult, LoadTable, TableCell, TrialRecord, trial_view};
 
 pub fn render(record: &TrialRecord) -> String {
     let told = trial_view(record);
-    let results = record.results();
+    let results = record.load_results();
     let answers = told
         .loads
         .iter()
@@ -33,13 +33,13 @@ pub fn render(record: &TrialRecord) -> String {
         .partition(|(_, part)| part.is_deciding);
     let of =
         |(at, part): &(usize, &LoadTable)| load_section(record, part, results.get(*at), *at + 1);
-    let floor = forest::strip(record, told.loads.len() + 1).map(|strip| {
+    let floor = forest::bare_extent_chart(record, told.loads.len() + 1).map(|strip| {
         tag("section")
             .attr("id", "floor")
             .add(tag("h2").text("The bare extent"))
             .add(strip)
     });
-    let notes = section::list(told.notes.iter().map(|note| Markup::text(note)));
+    let notes = section::list_markup(told.notes.iter().map(|note| Markup::text(note)));
     let notes = tag("section")
         .attr("id", "notes")
         .add(tag("h2").text("Notes"))
@@ -50,22 +50,22 @@ pub fn render(record: &TrialRecord) -> String {
         .append(Markup::concat(floor))
         .append(notes);
     let title = format!("Trial of file systems in {}", record.directory);
-    page(
+    render_page(
         &title,
         body,
         "walwise check --trial FILE",
-        &json::pretty(record),
+        &json::to_pretty_json(record),
     )
 }
 
-/// A load: open if it decides, folded otherwise.
+/// A load that does not decide the ranking is folded.
 fn load_section(
     record: &TrialRecord,
     part: &LoadTable,
     result: Option<&LoadResult>,
     place: usize,
 ) -> Markup {
-    let chart = result.map(|result| forest::forest(record, result, place));
+    let chart = result.map(|result| forest::forest_chart(record, result, place));
     let inner = Markup::from(tag("p").text(&part.sentence))
         .append(Markup::concat(chart))
         .append(figures_table(part));
@@ -81,7 +81,7 @@ fn load_section(
         .into()
 }
 
-/// The figures; empty if nothing could be compared.
+/// Empty if no candidates could be compared.
 fn figures_table(part: &LoadTable) -> Markup {
     if part.columns.is_empty() {
         return Markup::default();
@@ -100,7 +100,7 @@ fn figures_table(part: &LoadTable) -> Markup {
         cells
     }));
     let right: Vec<bool> = (0..part.columns.len()).map(|at| at > 0).collect();
-    section::table(&part.title, &part.columns, &right, rows)
+    section::table_markup(&part.title, &part.columns, &right, rows)
 }
 
 #[cfg(test)]
@@ -108,30 +108,30 @@ mod tests {
     use std::collections::BTreeSet;
 
     use super::*;
-    use crate::embedded_json::ReportReader;
+    use crate::report_reader::ReportReader;
     use walwise_measure::trial::Candidate;
-    use walwise_measure::trial::sample::record;
+    use walwise_measure::trial::fixtures::sample_record;
 
-    fn example() -> TrialRecord {
+    fn example_record() -> TrialRecord {
         let candidates = [
             (Candidate::Ext4, 4_000.0, Some(1_000)),
             (Candidate::Ext4Nobarrier, 90_000.0, Some(0)),
             (Candidate::Xfs, 5_000.0, Some(1_000)),
         ];
-        record(&candidates, 15)
+        sample_record(&candidates, 15)
     }
 
     #[test]
     fn the_page_answers_draws_and_holds_its_record() {
-        let page = render(&example());
-        assert_eq!(page, render(&example()), "the same bytes");
+        let page = render(&example_record());
+        assert_eq!(page, render(&example_record()), "the same bytes");
         for says in [
             "xfs is the fastest, with 95 % confidence.",
             "Throughput relative to the first candidate",
             "ext4 again",
             "ext4-nobarrier (not ranked)",
             "The bare extent, block by block",
-            "Certified: a flush of the loop device takes as long as one of its file",
+            "Certified: a flush of the loop device takes as long as a flush of its file",
         ] {
             assert!(page.contains(says), "{says}: {page}");
         }
@@ -153,20 +153,20 @@ mod tests {
         }
         let mut json = String::new();
         std::io::Read::read_to_string(&mut ReportReader::new(page.as_bytes()), &mut json).unwrap();
-        assert_eq!(TrialRecord::parse(&json).unwrap(), example());
+        assert_eq!(TrialRecord::parse(&json).unwrap(), example_record());
     }
 
     #[test]
     fn nothing_in_a_record_is_markup_and_an_empty_one_is_a_page() {
         let tags = |page: &str| page.matches('<').count();
-        let clean = tags(&render(&example()));
+        let clean = tags(&render(&example_record()));
         for evil in [
             "</script><svg onload=alert(1)>",
             "<!--",
             "\u{202e}\"' onfocus=x ",
             "&lt;b&gt;",
         ] {
-            let mut record = example();
+            let mut record = example_record();
             record.directory = evil.to_owned();
             record.host_filesystem = evil.to_owned();
             for made in &mut record.candidates {
@@ -178,7 +178,8 @@ mod tests {
         }
         for blocks in [0, 1] {
             assert!(
-                render(&record(&[(Candidate::Ext4, 1.0, None)], blocks)).ends_with("</html>\n")
+                render(&sample_record(&[(Candidate::Ext4, 1.0, None)], blocks))
+                    .ends_with("</html>\n")
             );
         }
     }

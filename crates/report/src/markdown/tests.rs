@@ -1,7 +1,7 @@
-//! The document must contain all of the text report, and no markup from the host.
+//! The document contains everything of the text report and no markup from the host.
 
 use super::*;
-use crate::sample;
+use crate::sample_reports;
 use walwise_judge::durability::VerdictKind;
 use walwise_judge::rules::Outcome;
 use walwise_model::facts::catalog::target::Redundancy;
@@ -9,12 +9,12 @@ use walwise_model::facts::note::RunNote;
 
 #[test]
 fn a_database_at_risk() {
-    insta::assert_snapshot!(render(&sample::at_risk()));
+    insta::assert_snapshot!(render(&sample_reports::at_risk()));
 }
 
 #[test]
 fn every_step_and_every_finding_without_one_is_in_it_and_what_applies_has_its_sources() {
-    for report in sample::all_samples() {
+    for report in sample_reports::all_samples() {
         let document = render(&report);
         let steps = report
             .plans
@@ -57,10 +57,10 @@ fn every_step_and_every_finding_without_one_is_in_it_and_what_applies_has_its_so
     }
 }
 
-/// The verdict on a power failure, followed by that on one more fault.
+/// The heading shows both the verdict on a power failure and the verdict on one more fault.
 #[test]
 fn what_is_missing_of_the_copies_stands_in_the_heading_and_under_it() {
-    let mut report = sample::at_risk();
+    let mut report = sample_reports::at_risk();
     report.verdicts[0].standing = VerdictKind::Durable;
     report.verdicts[0].redundancy = Redundancy::Degraded;
     report.verdicts[0].second_fault =
@@ -83,11 +83,11 @@ fn what_is_missing_of_the_copies_stands_in_the_heading_and_under_it() {
     );
 }
 
-/// Names chosen by users are shown on one line everywhere.
+/// Users choose names, so every name must stay on one line.
 #[test]
 fn hostile_names_stay_names() {
     let evil = "x\n\n# head\n```\n| a | b |\n<img src=x> @all";
-    let mut report = sample::at_risk();
+    let mut report = sample_reports::at_risk();
     let clean = render(&report).lines().count();
     report.host.name = evil.to_owned();
     report.host.os = evil.to_owned();
@@ -114,7 +114,7 @@ fn hostile_names_stay_names() {
     let fences = |text: &str| text.lines().filter(|line| line.starts_with("```")).count();
     assert_eq!(
         fences(&document),
-        fences(&render(&sample::at_risk())),
+        fences(&render(&sample_reports::at_risk())),
         "{document}"
     );
 }

@@ -1,11 +1,11 @@
-//! An answer about a target, made in [`crate::answers`].
+//! The answers about a target as values of the report. [`crate::answers`] fills them in.
 
 use serde::Serialize;
 
 use walwise_judge::rules::{Basis, Confidence, Risk};
-use walwise_model::escape::Command;
+use walwise_model::escape::ShellCommand;
 
-/// The settings with an answer, in display order.
+/// The settings that every target has an answer for, in display order.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize)]
 #[cfg_attr(any(test, feature = "testing"), derive(schemars::JsonSchema))]
 #[serde(rename_all = "snake_case")]
@@ -37,7 +37,6 @@ impl Topic {
         Self::CommitLatency,
     ];
 
-    /// The label of its row.
     pub fn label(self) -> &'static str {
         match self {
             Self::Filesystem => "filesystem",
@@ -58,21 +57,21 @@ impl Topic {
 #[cfg_attr(any(test, feature = "testing"), derive(schemars::JsonSchema))]
 #[serde(rename_all = "snake_case")]
 pub enum AnswerAction {
-    /// A rule says keep, and the value is in force.
+    /// A rule confirms the value in force.
     Keep,
-    /// A step of the plan sets it.
+    /// A step of the plan changes the value.
     Change,
-    /// A free disk gets it when its file system is created.
+    /// The file system to be created on a free disk gets the value.
     Create,
-    /// Every rule for it is decided, and none advises.
+    /// All rules for the setting are decided, and none gives advice.
     NoAdvice,
-    /// A fact or the measurement is missing.
+    /// A fact or a measurement is missing.
     Undecided,
-    /// A setting of the other server, or mkfs options of an existing file system.
+    /// The setting belongs to the other kind of server, or the file system already exists.
     NotApplicable,
 }
 
-/// A setting as its server, the mount table or mkfs writes it, or a latency.
+/// A value in the syntax of the server, mount table or mkfs, or a latency.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 #[cfg_attr(any(test, feature = "testing"), derive(schemars::JsonSchema))]
 #[serde(untagged)]
@@ -87,32 +86,32 @@ pub enum AnswerValue {
 pub struct Latency {
     pub method: String,
     pub median_us: f64,
-    /// The 95 % interval of the median.
+    /// The low end of the 95 % interval of the median; `high_us` is the high end.
     pub low_us: f64,
     pub high_us: f64,
-    /// Only from 1,000 commits on.
+    /// Present only with 1,000 commits or more.
     pub p99_us: Option<f64>,
 }
 
-/// The answer for one setting.
+/// The action, the value in force and the recommended value of one setting.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 #[cfg_attr(any(test, feature = "testing"), derive(schemars::JsonSchema))]
 pub struct Answer {
     pub action: AnswerAction,
-    /// What should be in force; for *keep* the same as `current`.
+    /// The recommended value; equals `current` if the action is `keep`.
     pub value: Option<AnswerValue>,
     pub current: Option<AnswerValue>,
     pub basis: Option<Basis>,
     pub confidence: Option<Confidence>,
-    /// One line: the reason, or what is missing.
+    /// The reason for the action, or what is missing, in one line.
     pub reason: String,
-    /// Commands that apply it, or that measure what is missing.
+    /// Commands that apply the value, or that measure what is missing.
     #[cfg_attr(any(test, feature = "testing"), schemars(with = "Vec<String>"))]
-    pub apply: Vec<Command>,
-    /// The name of the setting on this server, if it differs from the topic.
+    pub apply: Vec<ShellCommand>,
+    /// The name of the setting on this server, if different from the topic.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub setting: Option<&'static str>,
-    /// What the change interrupts.
+    /// The interruption that a change causes.
     #[serde(skip)]
     pub risk: Option<Risk>,
 }

@@ -1,46 +1,46 @@
-//! The differences between two reports, as a part of the later one: facts, findings, verdicts,
-//! commit latency. Made in [`crate::difference`].
+//! The differences between two reports, as a part of the later one. [`crate::difference`] creates
+//! them.
 
 use serde::Serialize;
 
 use walwise_judge::durability::VerdictKind;
 use walwise_judge::rules::Level;
 use walwise_measure::measure::{Estimate, Method, Shift, ShiftDirection};
-use walwise_model::facts::{KeyInfo, Nature, Subject, UnknownReason, Value};
+use walwise_model::facts::{FactStability, KeyInfo, Subject, UnknownReason, Value};
 
-/// The differences. Subjects have their present names.
+/// The differences between an earlier report and this one. Subjects have their present names.
 #[derive(Clone, Debug, Default, PartialEq, Serialize)]
 #[cfg_attr(any(test, feature = "testing"), derive(schemars::JsonSchema))]
 pub struct Difference {
-    /// The earlier report.
-    pub before: Made,
-    /// Whether both are of the same host, judged by its name.
+    /// Origin of the earlier report.
+    pub before: ReportOrigin,
+    /// True if both reports have one host name, or if either name is unknown.
     pub same_host: bool,
-    /// Limits of the comparison: other rules, privileges or targets, parts that could not be read.
+    /// Limits of the comparison: different rules, privileges or targets, or parts that could not be
+    /// read.
     pub remarks: Vec<String>,
-    /// Renamed subjects.
+    /// Subjects with a different name now.
     pub renamed: Vec<Renamed>,
     /// Subjects that no longer exist.
     pub gone: Vec<Subject>,
-    /// New subjects.
+    /// Subjects that did not exist before.
     pub appeared: Vec<Subject>,
-    /// Verdicts that changed.
+    /// Targets whose durability verdict changed.
     pub verdicts: Vec<VerdictChange>,
-    /// Every finding of either report, each once.
+    /// Every finding of either report, exactly once.
     pub findings: Vec<FindingChange>,
     /// Changed facts of subjects in both reports.
     pub facts: Vec<FactChange>,
-    /// Commit latency, where both reports measured it.
+    /// Commit latency of targets that both reports measured.
     pub probes: Vec<ProbeShift>,
 }
 
 impl Difference {
-    /// Whether nothing differs.
     pub fn is_empty(&self) -> bool {
         self.facts.is_empty() && !self.has_lasting_changes()
     }
 
-    /// Whether anything differs besides values that drift constantly, such as free space.
+    /// Values that drift constantly, such as free space, do not count.
     pub fn has_lasting_changes(&self) -> bool {
         let things = [&self.gone, &self.appeared]
             .into_iter()
@@ -51,24 +51,24 @@ impl Difference {
             || self
                 .facts
                 .iter()
-                .any(|change| change.nature != Nature::Drifting)
+                .any(|change| change.nature != FactStability::Drifting)
             || self
                 .findings
                 .iter()
-                .any(|finding| finding.class != Class::Same)
+                .any(|finding| finding.class != FindingChangeKind::Same)
             || self.probes.iter().any(ProbeShift::is_significant)
     }
 }
 
-/// When, where and by which version a report was made.
+/// Time, host and walwise version of a report.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize)]
 #[cfg_attr(any(test, feature = "testing"), derive(schemars::JsonSchema))]
-pub struct Made {
-    /// When, RFC 3339 in UTC.
+pub struct ReportOrigin {
+    /// Time of the report, RFC 3339 in UTC.
     pub when: String,
     /// Version of walwise.
     pub walwise: String,
-    /// SHA-256 of the rules and tables it was judged by; empty if unknown.
+    /// SHA-256 of the rules and tables used; empty if unknown.
     pub pack: String,
     /// Name of the host, or `unknown`.
     pub host: String,
@@ -76,59 +76,59 @@ pub struct Made {
     pub os: String,
     /// Kernel release, or `unknown`.
     pub kernel: String,
-    /// Whether facts were collected as root; absent if unknown.
+    /// True if facts were collected as root; absent if unknown.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub privileged: Option<bool>,
-    /// Whether it is of the host itself (`true`) or of a capture.
+    /// True if the facts are from the host itself, false for a capture.
     pub live: bool,
-    /// The requested target; absent when everything found was checked.
+    /// TARGET as given on the command line; absent if everything was checked.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub asked: Option<String>,
 }
 
-/// A subject with two names.
+/// A subject whose name changed.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 #[cfg_attr(any(test, feature = "testing"), derive(schemars::JsonSchema))]
 pub struct Renamed {
-    /// Its name before.
+    /// The name in the earlier report.
     pub before: Subject,
-    /// Its name now.
+    /// The name in this report.
     pub now: Subject,
 }
 
-/// A verdict that changed.
+/// A target whose durability verdict changed.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 #[cfg_attr(any(test, feature = "testing"), derive(schemars::JsonSchema))]
 pub struct VerdictChange {
-    /// The target.
+    /// The directory that was judged.
     pub target: Subject,
-    /// The earlier verdict.
+    /// The verdict in the earlier report.
     pub before: VerdictKind,
-    /// The present verdict.
+    /// The verdict in this report.
     pub now: VerdictKind,
 }
 
-/// A fact that changed. A side is absent if that report does not have the fact.
+/// A fact that changed. `before` or `now` is absent if that report lacks the fact.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 #[cfg_attr(any(test, feature = "testing"), derive(schemars::JsonSchema))]
 pub struct FactChange {
-    /// The subject of the fact.
+    /// The host, device, mount or server that has the fact.
     pub subject: Subject,
-    /// The name of the fact.
+    /// The name of the fact, for example `device.scheduler`.
     pub fact: &'static str,
-    /// Whether it lasts, drifts, or follows from other facts.
-    pub nature: Nature,
-    /// The earlier state.
+    /// Whether the fact lasts, drifts, or follows from other facts.
+    pub nature: FactStability,
+    /// The value in the earlier report, or why it was unknown.
     #[serde(skip_serializing_if = "Option::is_none")]
-    pub before: Option<KeptFact>,
-    /// The present state.
+    pub before: Option<FactState>,
+    /// The value in this report, or why it is unknown.
     #[serde(skip_serializing_if = "Option::is_none")]
-    pub now: Option<KeptFact>,
+    pub now: Option<FactState>,
 }
 
 impl FactChange {
-    /// Both values, where both are known.
-    pub fn values(&self) -> Option<(&Shown, &Shown)> {
+    /// `None` unless both reports know the value.
+    pub fn known_values(&self) -> Option<(&DisplayedValue, &DisplayedValue)> {
         self.before
             .as_ref()?
             .value()
@@ -136,26 +136,26 @@ impl FactChange {
     }
 }
 
-/// The state of a fact in a report.
+/// The state of a fact in one report.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 #[cfg_attr(any(test, feature = "testing"), derive(schemars::JsonSchema))]
 #[serde(tag = "state", rename_all = "kebab-case")]
-pub enum KeptFact {
-    /// It was known.
+pub enum FactState {
+    /// The report has a value.
     Known {
-        /// Its value as displayed.
-        value: Shown,
+        /// The value as displayed.
+        value: DisplayedValue,
     },
-    /// It was unknown.
+    /// The value could not be read.
     Unknown {
         /// The kind of reason.
         why: UnknownReason,
     },
 }
 
-impl KeptFact {
-    /// The value, when known.
-    pub fn value(&self) -> Option<&Shown> {
+impl FactState {
+    /// `None` if the fact was unknown.
+    pub fn value(&self) -> Option<&DisplayedValue> {
         match self {
             Self::Known { value } => Some(value),
             Self::Unknown { .. } => None,
@@ -163,18 +163,18 @@ impl KeptFact {
     }
 }
 
-/// A value as displayed: rounded, with its unit.
+/// A value as displayed: rounded, with a unit.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize)]
 #[cfg_attr(any(test, feature = "testing"), derive(schemars::JsonSchema))]
 #[serde(untagged)]
-pub enum Shown {
-    /// One value.
+pub enum DisplayedValue {
+    /// A single value.
     Text(String),
     /// The items of a list.
     Words(Vec<String>),
 }
 
-impl Shown {
+impl DisplayedValue {
     pub fn from_value(info: &KeyInfo, value: &Value) -> Self {
         match value {
             Value::List(words) => Self::Words(words.clone()),
@@ -182,7 +182,7 @@ impl Shown {
         }
     }
 
-    /// The value in one line.
+    /// List items are joined by commas.
     pub fn text(&self) -> String {
         match self {
             Self::Text(text) => text.clone(),
@@ -191,8 +191,7 @@ impl Shown {
         }
     }
 
-    /// Whether both are equal; lists are compared as sets, because their order is that of the
-    /// source.
+    /// Lists are compared as sets, because their order comes from the source.
     pub fn is_same(&self, other: &Self) -> bool {
         match (self, other) {
             (Self::Words(a), Self::Words(b)) if a != b => {
@@ -208,123 +207,128 @@ impl Shown {
     }
 }
 
-/// A finding of either report.
+/// A finding of either report, with what happened to it.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 #[cfg_attr(any(test, feature = "testing"), derive(schemars::JsonSchema))]
 pub struct FindingChange {
-    /// The rule.
+    /// The id of the rule.
     pub rule: String,
-    /// The subject of the finding.
+    /// The subject that the finding is about.
     pub subject: Subject,
-    /// What happened to it.
-    pub class: Class,
-    /// The earlier finding; absent when it did not apply or its subject did not exist.
+    /// What happened to the finding since the earlier report.
+    pub class: FindingChangeKind,
+    /// The earlier finding; absent if the rule did not apply or the subject did not exist.
     #[serde(skip_serializing_if = "Option::is_none")]
-    pub before: Option<KeptFinding>,
-    /// The present finding; absent when it does not apply or its subject does not exist.
+    pub before: Option<FindingState>,
+    /// The present finding; absent if the rule does not apply or the subject does not exist.
     #[serde(skip_serializing_if = "Option::is_none")]
-    pub now: Option<KeptFinding>,
+    pub now: Option<FindingState>,
 }
 
 impl FindingChange {
-    /// The present state of the finding, else the earlier one.
-    pub fn latest(&self) -> Option<&KeptFinding> {
+    /// The present finding, or else the earlier one.
+    pub fn latest_state(&self) -> Option<&FindingState> {
         self.now.as_ref().or(self.before.as_ref())
     }
 
-    /// Whether it applies now and did not before, or has a higher level than before.
+    /// True if the finding is new, or applies at a higher level than before.
     pub fn is_worse(&self) -> bool {
-        let applied =
-            |finding: &Option<KeptFinding>| finding.as_ref().filter(|f| f.applies).map(|f| f.level);
+        let applied = |finding: &Option<FindingState>| {
+            finding.as_ref().filter(|f| f.applies).map(|f| f.level)
+        };
         applied(&self.now) > applied(&self.before)
     }
 
-    /// Whether it applied before and does not now, although its rule and its subject still exist.
+    /// True if the finding applied before and not now, although rule and subject still exist.
     pub fn is_fixed(&self) -> bool {
-        let applied = |finding: &Option<KeptFinding>| finding.as_ref().is_some_and(|f| f.applies);
-        matches!(self.class, Class::Fixed) && applied(&self.before) && !applied(&self.now)
+        let applied = |finding: &Option<FindingState>| finding.as_ref().is_some_and(|f| f.applies);
+        matches!(self.class, FindingChangeKind::Fixed)
+            && applied(&self.before)
+            && !applied(&self.now)
     }
 
-    /// The present level, else the earlier one.
+    /// The present level, or else the earlier one.
     pub fn level(&self) -> Level {
-        self.latest().map_or(Level::Keep, |finding| finding.level)
+        self.latest_state()
+            .map_or(Level::Keep, |finding| finding.level)
     }
 }
 
-/// What happened to a finding.
+/// What happened to a finding since the earlier report.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize)]
 #[cfg_attr(any(test, feature = "testing"), derive(schemars::JsonSchema))]
 #[serde(rename_all = "kebab-case")]
-pub enum Class {
-    /// It applies now, and did not before.
+pub enum FindingChangeKind {
+    /// The finding applies now and did not before.
     New,
-    /// It applied before, and does not now.
+    /// The finding applied before and does not now.
     Fixed,
-    /// It applies as before, or is undecided as before.
+    /// The finding applies as before, or is undecided as before.
     Same,
-    /// It applies with another level than before.
+    /// The finding applies at a different level than before.
     Level,
-    /// It was undecided, and now applies or does not.
+    /// The finding was undecided before and is decided now.
     Decided,
-    /// It is undecided now, and was not before.
+    /// The finding is undecided now and was not before.
     Undecided,
-    /// Its rule or subject did not exist before.
+    /// The rule or the subject did not exist before.
     Appeared,
-    /// Its rule or subject no longer exists.
+    /// The rule or the subject no longer exists.
     Gone,
 }
 
-/// The compared parts of a finding.
+/// The parts of a finding that are compared.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 #[cfg_attr(any(test, feature = "testing"), derive(schemars::JsonSchema))]
-pub struct KeptFinding {
-    /// Whether it applies; otherwise it is undecided.
+pub struct FindingState {
+    /// True if the rule applies, false if it is undecided.
     pub applies: bool,
-    /// Its level.
+    /// `critical`, `warning`, `advice`, `optional` or `keep`.
     pub level: Level,
     pub title: String,
 }
 
-/// The shift of commit latency on one target.
+/// The change of commit latency on one target.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 #[cfg_attr(any(test, feature = "testing"), derive(schemars::JsonSchema))]
 pub struct ProbeShift {
-    /// The target.
+    /// The directory whose commit latency was measured.
     pub target: Subject,
-    /// When it was measured earlier, RFC 3339.
+    /// Start of the earlier measurement, RFC 3339.
     pub before: String,
     /// The directory of the earlier measurement.
     pub directory_before: String,
     /// The directory of the present measurement.
     pub directory_now: String,
-    /// The method that the sentence is about: the one in force, or the default.
+    /// The sync method in force, or else the default method. The summary sentence is about this
+    /// method.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub method: Option<Method>,
-    /// The rows that both reports measured.
+    /// The methods that both reports measured.
     pub rows: Vec<RowShift>,
-    /// Reasons not to compare the figures; with any, no shift is reported.
+    /// Reasons not to compare the measurements; with any, no shift is reported.
     pub doubts: Vec<String>,
-    /// Changed facts of the host or of the target's stack that can affect latency; only after a
+    /// Changed facts of the host or of the target's stack that can affect latency; only for a
     /// significant shift.
-    pub likely_causes: Vec<Cause>,
+    pub likely_causes: Vec<LikelyCause>,
 }
 
 impl ProbeShift {
-    /// The row that the sentence is about.
+    /// The row of one-page commits with `method`.
     pub fn main_row(&self) -> Option<&RowShift> {
         self.rows
             .iter()
             .find(|row| Some(row.method) == self.method && row.pages == 1)
     }
 
-    /// How that row moved; `None` if unknown or not comparable.
-    pub fn main_shift(&self) -> Option<ShiftDirection> {
+    /// `None` if unknown or not comparable.
+    pub fn main_shift_direction(&self) -> Option<ShiftDirection> {
         let shift = self.main_row()?.shift.as_ref()?;
         self.doubts.is_empty().then_some(shift.moved)
     }
 
     pub fn is_significant(&self) -> bool {
-        self.main_shift()
+        self.main_shift_direction()
             .is_some_and(|moved| moved != ShiftDirection::Not)
     }
 }
@@ -333,17 +337,17 @@ impl ProbeShift {
 #[derive(Clone, Debug, PartialEq, Serialize)]
 #[cfg_attr(any(test, feature = "testing"), derive(schemars::JsonSchema))]
 pub struct RowShift {
-    /// The method.
+    /// The way in which commits were made durable.
     pub method: Method,
-    /// 8 kB pages written at once per commit.
+    /// The number of 8 kB pages written at once per commit.
     pub pages: u32,
-    /// Whether a server commits like this.
+    /// True if a server commits with this method.
     pub as_server: bool,
-    /// Median before.
+    /// The earlier median with its 95 % interval.
     pub before_us: Estimate,
-    /// Median now.
+    /// The present median with its 95 % interval.
     pub now_us: Estimate,
-    /// How it moved; absent with too few rounds.
+    /// The relative change; absent with too few rounds.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub shift: Option<Shift>,
 }
@@ -351,9 +355,9 @@ pub struct RowShift {
 /// A changed fact that can affect commit latency.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 #[cfg_attr(any(test, feature = "testing"), derive(schemars::JsonSchema))]
-pub struct Cause {
-    /// The subject of the fact.
+pub struct LikelyCause {
+    /// The host, device, mount or server that has the fact.
     pub subject: Subject,
-    /// The name of the fact.
+    /// The name of the fact, for example `device.scheduler`.
     pub fact: &'static str,
 }

@@ -1,63 +1,64 @@
-//! What the next kernel changes, as a part of the report. Made in [`crate::upgrade`].
+//! The changes by the next kernel, as a part of the report. [`crate::upgrade`] creates them.
 
 use serde::Serialize;
 
 use walwise_judge::rules::Level;
 use walwise_model::facts::Subject;
 
-/// What the upgrade changes, blockers first.
+/// The changes by the next kernel, blockers first.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize)]
 #[cfg_attr(any(test, feature = "testing"), derive(schemars::JsonSchema))]
 pub struct Upgrade {
-    /// All items, each once.
-    pub items: Vec<Item>,
+    /// All changes, each exactly once.
+    pub items: Vec<UpgradeItem>,
     /// Everything that the next boot needs, and whether it will work.
     pub needs: Vec<BootNeed>,
 }
 
 impl Upgrade {
-    /// The items at or above a level, without *keep* and without improvements.
-    pub fn counted_items(&self, level: Level) -> impl Iterator<Item = &Item> {
-        let counts = move |item: &&Item| {
-            item.part != Part::Better && item.level >= level && item.level > Level::Keep
+    /// Changes at or above a level. A `keep` and an improvement never count.
+    pub fn problem_items_from_level(&self, level: Level) -> impl Iterator<Item = &UpgradeItem> {
+        let counts = move |item: &&UpgradeItem| {
+            item.part != UpgradeSection::Better && item.level >= level && item.level > Level::Keep
         };
         self.items.iter().filter(counts)
     }
 }
 
-/// One change.
+/// One change by the next kernel.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 #[cfg_attr(any(test, feature = "testing"), derive(schemars::JsonSchema))]
-pub struct Item {
-    /// The section of the report.
-    pub part: Part,
-    /// Its level; of an undecided item, the level it may have.
+pub struct UpgradeItem {
+    /// The section of the report that lists the change.
+    pub part: UpgradeSection,
+    /// The level of the change, or the highest possible level if undecided.
     pub level: Level,
-    /// The subject that changes.
+    /// The host, mount, device or server that is affected.
     pub subject: Subject,
-    /// Where the boot mount is declared: `/etc/fstab:5`.
+    /// The place that declares the boot mount, for example `/etc/fstab:5`.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub place: Option<String>,
-    /// One line: the change.
+    /// The change, in one line.
     pub what: String,
     /// The reason and the consequence; can be empty.
     pub because: String,
-    /// Public sources.
+    /// Public sources, such as kernel commits and manuals.
     pub sources: Vec<String>,
-    /// Whether the running kernel does the same.
+    /// True if the running kernel behaves in this way, too.
     pub already: bool,
-    /// Whether it is undecided.
+    /// True if a fact is missing that decides whether the change happens.
     pub undecided: bool,
-    /// The rule that found it, if any.
+    /// The id of the rule that found the change, if any.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub rule: Option<String>,
-    /// The level that an undecided item has in any case.
+    /// The level that an undecided change has at least, because a finding already applies.
     #[serde(skip)]
     pub(crate) certain_level: Option<Level>,
-    /// Its effect on something that the next boot needs; `None` if it is about something else.
+    /// The effect on something that the next boot needs; `None` if the change is about something
+    /// else.
     #[serde(skip)]
-    pub(crate) answer: Option<Answer>,
-    /// Tells apart several items of one subject.
+    pub(crate) answer: Option<BootOutcome>,
+    /// Distinguishes several changes of one subject.
     #[serde(skip)]
     pub(crate) name: Option<String>,
 }
@@ -66,27 +67,27 @@ pub struct Item {
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize)]
 #[cfg_attr(any(test, feature = "testing"), derive(schemars::JsonSchema))]
 #[serde(rename_all = "kebab-case")]
-pub enum Part {
-    /// It will not mount, or the host will not boot.
+pub enum UpgradeSection {
+    /// A file system will not mount, or the host will not boot.
     Blocker,
-    /// It is accepted but has no effect any more.
+    /// A setting is accepted but has no effect any more.
     LosesEffect,
-    /// It is accepted, but will be removed.
+    /// A setting is accepted but will be removed.
     Deprecated,
     /// Undecided: only the boot itself will show.
     NotKnown,
     /// Something else changes.
     Changes,
-    /// It is wrong today, and the upgrade does not change that.
+    /// Something is wrong today, and the upgrade does not change that.
     Already,
-    /// It is the default now, so it is redundant.
+    /// A setting is the default now, so it is redundant.
     Needless,
-    /// It improves.
+    /// Something improves.
     Better,
 }
 
-impl Part {
-    /// All sections, in order.
+impl UpgradeSection {
+    /// In display order.
     pub const ALL: [Self; 8] = [
         Self::Blocker,
         Self::LosesEffect,
@@ -116,33 +117,33 @@ impl Part {
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 #[cfg_attr(any(test, feature = "testing"), derive(schemars::JsonSchema))]
 pub struct BootNeed {
-    /// Its kind.
-    pub kind: Kind,
-    /// The subject needed.
+    /// Mount, swap, array, volume, encrypted device, multipath or pool.
+    pub kind: BootNeedKind,
+    /// The host, mount or device that the boot needs.
     pub subject: Subject,
-    /// Where the boot mount is declared: `/etc/fstab:5`.
+    /// The place that declares the boot mount, for example `/etc/fstab:5`.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub place: Option<String>,
-    /// Its display name.
+    /// The name for display.
     pub name: String,
-    /// Whether it will work.
-    pub answer: Answer,
-    /// Phrases: what loses its effect, what fails, or what is undecided; empty if it works.
+    /// Whether the need will be met.
+    pub answer: BootOutcome,
+    /// Phrases: what loses its effect, what fails, or what is undecided. Empty if everything works.
     pub why: Vec<String>,
 }
 
-/// The kind of something that the boot needs.
+/// The kind of something that the next boot needs.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize)]
 #[cfg_attr(any(test, feature = "testing"), derive(schemars::JsonSchema))]
 #[serde(rename_all = "kebab-case")]
-pub enum Kind {
+pub enum BootNeedKind {
     /// A line of fstab, a mount unit, or the root file system.
     Mount,
-    /// Swap.
+    /// A swap device or a swap file.
     Swap,
     /// An md array.
     Array,
-    /// An LVM or other device mapper volume.
+    /// A device mapper volume, for example of LVM.
     Volume,
     /// An encrypted device.
     Crypt,
@@ -152,7 +153,7 @@ pub enum Kind {
     Pool,
 }
 
-impl Kind {
+impl BootNeedKind {
     pub fn is_array(self) -> bool {
         matches!(self, Self::Array)
     }
@@ -166,19 +167,19 @@ impl Kind {
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize)]
 #[cfg_attr(any(test, feature = "testing"), derive(schemars::JsonSchema))]
 #[serde(rename_all = "kebab-case")]
-pub enum Answer {
-    /// It works unchanged.
+pub enum BootOutcome {
+    /// The need is met without a change.
     Works,
-    /// It works, but an option there has no effect any more.
+    /// The need is met, but an option has no effect any more.
     WorksAndLoses,
     /// Undecided: only the boot itself will show.
     CannotBeTold,
-    /// It will not mount, or the machine will not boot.
+    /// A file system will not mount, or the host will not boot.
     Fails,
 }
 
-impl Answer {
-    pub fn works(self) -> bool {
+impl BootOutcome {
+    pub fn works_unchanged(self) -> bool {
         matches!(self, Self::Works)
     }
 }

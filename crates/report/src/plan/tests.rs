@@ -1,4 +1,4 @@
-//! Properties of a plan: merged, consistent, without conflicts and without refused advice.
+//! A plan is merged, consistent, and without conflicts and refused advice.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -7,43 +7,43 @@ use walwise_model::settings::SettingKind;
 use proptest::prelude::*;
 
 use super::*;
-use crate::{Input, Report, RunContext, build, options, sample};
+use crate::{Report, ReportInput, RunContext, build, mount_and_mkfs_options, sample_reports};
 use walwise_judge::rules::{Advice, Confidence, EffectScope, Evaluation, Risk};
 use walwise_model::facts::catalog::mount;
-use walwise_model::facts::{Area, Reading, Source, Value};
+use walwise_model::facts::{Reading, ServerArea, Source, Value};
 
-fn target() -> Subject {
+fn target_subject() -> Subject {
     Subject::target("/srv/a")
 }
 
-fn fs() -> Subject {
+fn mount_subject() -> Subject {
     Subject::mount("/srv")
 }
 
-fn facts() -> FactSet {
+fn mount_facts() -> FactSet {
     let mut facts = FactSet::default();
-    let words = |text| sample::word_list(text);
-    facts.add_subject(&target());
+    let words = |text| sample_reports::word_list(text);
+    facts.add_subject(&target_subject());
     facts.insert_known(
-        &fs(),
+        &mount_subject(),
         &mount::OPTIONS,
         words("rw,relatime"),
-        Source::call("test"),
+        Source::system_call("test"),
     );
     facts.insert_known(
-        &fs(),
+        &mount_subject(),
         &mount::SUPER_OPTIONS,
         words("rw,nobarrier,data=ordered"),
-        Source::call("test"),
+        Source::system_call("test"),
     );
-    facts.add_edge(&target(), &fs());
-    facts.link(&target(), &fs());
+    facts.add_edge(&target_subject(), &mount_subject());
+    facts.link(&target_subject(), &mount_subject());
     facts
 }
 
-fn report(findings: Vec<Finding>, overrides: &[(&str, &str)]) -> Report {
-    build(Input {
-        facts: &facts(),
+fn build_report(findings: Vec<Finding>, overrides: &[(&str, &str)]) -> Report {
+    build(ReportInput {
+        facts: &mount_facts(),
         verdicts: Vec::new(),
         evaluation: Evaluation {
             findings,
@@ -63,8 +63,8 @@ fn report(findings: Vec<Finding>, overrides: &[(&str, &str)]) -> Report {
             version: String::new(),
             rules: 0,
             asked: None,
-            engine: Area::Pg,
-            pack: sample::pack(),
+            engine: ServerArea::Pg,
+            pack: sample_reports::pack(),
         },
         guard: &|_, advice, _| match advice
             .change
@@ -78,24 +78,30 @@ fn report(findings: Vec<Finding>, overrides: &[(&str, &str)]) -> Report {
     })
 }
 
-fn set(value: &str) -> Advice {
-    sample::advice("pg.wal_sync_method", Change::Set(value.to_owned()))
+fn set_advice(value: &str) -> Advice {
+    sample_reports::advice("pg.wal_sync_method", Change::Set(value.to_owned()))
 }
 
-fn keep() -> Advice {
-    sample::advice("pg.wal_sync_method", Change::Keep)
+fn keep_advice() -> Advice {
+    sample_reports::advice("pg.wal_sync_method", Change::Keep)
 }
 
-fn add(words: &str) -> Advice {
-    sample::advice("mount.options", Change::Add(sample::word_list(words)))
+fn add_advice(words: &str) -> Advice {
+    sample_reports::advice(
+        "mount.options",
+        Change::Add(sample_reports::word_list(words)),
+    )
 }
 
-fn remove(words: &str) -> Advice {
-    sample::advice("mount.options", Change::Remove(sample::word_list(words)))
+fn remove_advice(words: &str) -> Advice {
+    sample_reports::advice(
+        "mount.options",
+        Change::Remove(sample_reports::word_list(words)),
+    )
 }
 
-fn rule(id: &str, level: Level, advice: Advice) -> Finding {
-    sample::finding(id, &target(), level, vec![advice])
+fn rule_finding(id: &str, level: Level, advice: Advice) -> Finding {
+    sample_reports::finding(id, &target_subject(), level, vec![advice])
 }
 
 fn only_step(report: &Report) -> &Step {
@@ -105,20 +111,24 @@ fn only_step(report: &Report) -> &Step {
 
 #[test]
 fn changes_of_a_list_are_joined_wherever_they_come_from() {
-    let report = report(
+    let report = build_report(
         vec![
-            rule("a.noatime", Level::Advice, add("noatime")),
-            sample::finding(
+            rule_finding("a.noatime", Level::Advice, add_advice("noatime")),
+            sample_reports::finding(
                 "b.barrier",
-                &fs(),
+                &mount_subject(),
                 Level::Critical,
-                vec![remove("nobarrier,barrier=0")],
+                vec![remove_advice("nobarrier,barrier=0")],
             ),
         ],
         &[],
     );
     let step = only_step(&report);
-    assert_eq!(step.subject, fs(), "a mount option belongs to the mount");
+    assert_eq!(
+        step.subject,
+        mount_subject(),
+        "a mount option belongs to the mount"
+    );
     assert_eq!(step.level, Level::Critical);
     assert_eq!(step.rules, ["b.barrier", "a.noatime"]);
     assert_eq!(step.result.as_deref(), Some("rw,data=ordered,noatime"));
@@ -127,11 +137,11 @@ fn changes_of_a_list_are_joined_wherever_they_come_from() {
 
 #[test]
 fn contradictions_are_settled_and_told() {
-    let report = report(
+    let report = build_report(
         vec![
-            rule("a.add", Level::Advice, add("discard")),
-            rule("b.remove", Level::Warning, remove("discard")),
-            rule("c.other", Level::Optional, add("nodiratime")),
+            rule_finding("a.add", Level::Advice, add_advice("discard")),
+            rule_finding("b.remove", Level::Warning, remove_advice("discard")),
+            rule_finding("c.other", Level::Optional, add_advice("nodiratime")),
         ],
         &[],
     );
@@ -151,9 +161,9 @@ fn contradictions_are_settled_and_told() {
 fn precedence_is_level_then_confidence_then_override_then_name() {
     let measured = |id: &str, level, value: &str| Finding {
         confidence: Confidence::Measured,
-        ..rule(id, level, set(value))
+        ..rule_finding(id, level, set_advice(value))
     };
-    let certain = |id: &str, level, value: &str| rule(id, level, set(value));
+    let certain = |id: &str, level, value: &str| rule_finding(id, level, set_advice(value));
     let (advice, warning) = (Level::Advice, Level::Warning);
     let cases = [
         (
@@ -176,7 +186,7 @@ fn precedence_is_level_then_confidence_then_override_then_name() {
             vec![],
             "x",
         ),
-        // Rules that override each other decide nothing, and the merge terminates.
+        // Rules that override each other have no effect, and the merge terminates.
         (
             vec![certain("a", advice, "x"), certain("b", advice, "y")],
             vec![("b", "a"), ("a", "b")],
@@ -184,7 +194,7 @@ fn precedence_is_level_then_confidence_then_override_then_name() {
         ),
     ];
     for (findings, overrides, expected) in cases {
-        let report = report(findings, &overrides);
+        let report = build_report(findings, &overrides);
         assert_eq!(
             only_step(&report).advice.change,
             Change::Set(expected.to_owned())
@@ -195,22 +205,25 @@ fn precedence_is_level_then_confidence_then_override_then_name() {
 
 #[test]
 fn keeping_yields_to_a_change_and_is_said_otherwise() {
-    let changed = report(
+    let changed = build_report(
         vec![
-            rule("a.keep", Level::Keep, keep()),
-            rule("b.set", Level::Advice, set("fdatasync")),
+            rule_finding("a.keep", Level::Keep, keep_advice()),
+            rule_finding("b.set", Level::Advice, set_advice("fdatasync")),
         ],
         &[],
     );
     assert_eq!(only_step(&changed).rules, ["b.set"]);
     assert!(changed.conflicts.is_empty());
 
-    let now = Reading::known(Value::Text("fdatasync".to_owned()), Source::call("test"));
+    let now = Reading::known(
+        Value::Text("fdatasync".to_owned()),
+        Source::system_call("test"),
+    );
     let same = Advice {
         current: now,
-        ..set("fdatasync")
+        ..set_advice("fdatasync")
     };
-    let kept = report(vec![rule("b.set", Level::Advice, same)], &[]);
+    let kept = build_report(vec![rule_finding("b.set", Level::Advice, same)], &[]);
     assert_eq!(
         only_step(&kept).advice.change,
         Change::Keep,
@@ -223,12 +236,12 @@ fn other_ranks_are_alternatives_and_take_their_companions_with_them() {
     let choice = |id: &str, level, value: &str, rank, companion: &str| {
         let filesystem = Advice {
             rank: Some(rank),
-            ..sample::advice("filesystem", Change::Set(value.to_owned()))
+            ..sample_reports::advice("filesystem", Change::Set(value.to_owned()))
         };
-        let mkfs = sample::advice("mkfs.options", Change::Add(vec![companion.to_owned()]));
-        sample::finding(id, &target(), level, vec![filesystem, mkfs])
+        let mkfs = sample_reports::advice("mkfs.options", Change::Add(vec![companion.to_owned()]));
+        sample_reports::finding(id, &target_subject(), level, vec![filesystem, mkfs])
     };
-    let report = report(
+    let report = build_report(
         vec![
             choice("fs.btrfs", Level::Optional, "btrfs", 3, "-m dup"),
             choice("fs.xfs", Level::Optional, "xfs", 2, "-m reflink=0"),
@@ -252,11 +265,11 @@ fn other_ranks_are_alternatives_and_take_their_companions_with_them() {
 
 #[test]
 fn refused_advice_is_nowhere_but_among_the_withheld() {
-    let report = report(
+    let report = build_report(
         vec![
-            rule("a.refused", Level::Critical, add("refused")),
-            rule("b.option", Level::Optional, add("refused")),
-            rule("c.fine", Level::Advice, add("noatime")),
+            rule_finding("a.refused", Level::Critical, add_advice("refused")),
+            rule_finding("b.option", Level::Optional, add_advice("refused")),
+            rule_finding("c.fine", Level::Advice, add_advice("noatime")),
         ],
         &[],
     );
@@ -277,20 +290,20 @@ fn refused_advice_is_nowhere_but_among_the_withheld() {
 #[test]
 fn steps_come_in_order_of_application() {
     let of = |setting: &str, level| {
-        sample::finding(
+        sample_reports::finding(
             &format!("rule.{setting}"),
-            &target(),
+            &target_subject(),
             level,
-            vec![sample::advice(setting, Change::Set("x".to_owned()))],
+            vec![sample_reports::advice(setting, Change::Set("x".to_owned()))],
         )
     };
-    let kept = sample::finding(
+    let kept = sample_reports::finding(
         "rule.keep",
-        &target(),
+        &target_subject(),
         Level::Keep,
-        vec![sample::advice("block.scheduler", Change::Keep)],
+        vec![sample_reports::advice("block.scheduler", Change::Keep)],
     );
-    let report = report(
+    let report = build_report(
         vec![
             kept,
             of("pg.fsync", Level::Critical),
@@ -334,12 +347,12 @@ fn any_finding() -> impl Strategy<Value = Finding> {
         "data=journal",
         "refused",
     ]);
-    // A rule does not contradict itself: the loader checks that.
+    // The loader rejects a rule that contradicts itself.
     let words = prop::collection::vec(word, 1..3).prop_map(|words| {
         let mut seen = BTreeSet::new();
         words
             .into_iter()
-            .filter(|word| seen.insert(options::option_family(word)))
+            .filter(|word| seen.insert(mount_and_mkfs_options::mount_option_family(word)))
             .map(str::to_owned)
             .collect()
     });
@@ -352,26 +365,30 @@ fn any_finding() -> impl Strategy<Value = Finding> {
     let confidence = prop::sample::select(Confidence::ALL.to_vec());
     ("[a-d]", change, level, confidence, any::<bool>()).prop_map(
         |(id, change, level, confidence, high)| {
-            let subject = if high { target() } else { fs() };
+            let subject = if high {
+                target_subject()
+            } else {
+                mount_subject()
+            };
             let advice = Advice {
                 reach: EffectScope::ThisMount,
                 risk: Risk::None,
-                ..sample::advice("mount.options", change)
+                ..sample_reports::advice("mount.options", change)
             };
             Finding {
                 confidence,
-                ..sample::finding(&id, &subject, level, vec![advice])
+                ..sample_reports::finding(&id, &subject, level, vec![advice])
             }
         },
     )
 }
 
 proptest! {
-    /// For any rules, a plan has no setting twice, no mutually exclusive additions, nothing both
-    /// added and removed, no optional and no refused advice.
+    /// For any rules, a plan has each setting at most once and no optional or refused advice. No
+    /// options exclude each other, and no option is both added and removed.
     #[test]
     fn plans_are_consistent(findings in prop::collection::vec(any_finding(), 0..8)) {
-        let report = report(findings, &[("d", "a"), ("a", "d"), ("b", "c")]);
+        let report = build_report(findings, &[("d", "a"), ("a", "d"), ("b", "c")]);
         let plan = &report.plans[0];
         let mut seen = BTreeSet::new();
         for step in &plan.steps {
@@ -379,7 +396,7 @@ proptest! {
             let (add, remove) = (step.advice.change.values(), step.advice.change.removed());
             for (at, word) in add.iter().enumerate() {
                 prop_assert!(!remove.contains(word) && word != "refused");
-                prop_assert!(!add[at + 1..].iter().any(|other| options::are_exclusive(SettingKind::MountOptions, word, other)));
+                prop_assert!(!add[at + 1..].iter().any(|other| mount_and_mkfs_options::are_exclusive_options(SettingKind::MountOptions, word, other)));
             }
             if step.advice.change != Change::Keep {
                 prop_assert!(step.level != Level::Optional);

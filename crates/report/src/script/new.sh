@@ -84,7 +84,7 @@ check_disk() {
     sys=/sys/class/block/$NAME
     { [ -b "$DEVICE" ] && [ ! -L "$DEVICE" ]; } || stop "$DEVICE is not a block device; nothing was done"
     [ -d "$sys" ] || stop "the kernel has no device $NAME; nothing was done"
-    [ "$(lsblk -dno MAJ:MIN "$DEVICE" | tr -d ' ')" = "$(cat "$sys/dev")" ] || stop "$DEVICE is the node of another device; nothing was done"
+    [ "$(lsblk -dno MAJ:MIN "$DEVICE" | tr -d ' ')" = "$(cat "$sys/dev")" ] || stop "$DEVICE is the device node of another device; nothing was done"
     [ "$(blockdev --getsize64 "$DEVICE")" = "$SIZE" ] || stop "size of $DEVICE differs from the report: another disk? nothing was done"
     if [ -n "$SERIAL" ]; then
         [ "$(lsblk -dno SERIAL "$DEVICE" | tr -d ' ')" = "$SERIAL" ] || stop "serial number of $DEVICE differs from the report; nothing was done"
@@ -115,8 +115,8 @@ check_disk() {
     status=0
     blkid -p "$DEVICE" >/dev/null 2>&1 || status=$?
     [ "$status" = 2 ] || stop "blkid finds something on $DEVICE or cannot read it; nothing was done"
-    is_blank 0 1048576 || stop "$DEVICE holds data in its first MiB, or it cannot be read; nothing was done"
-    is_blank "$((SIZE - 1048576))" 1048576 || stop "$DEVICE holds data in its last MiB, or it cannot be read; nothing was done"
+    is_blank 0 1048576 || stop "$DEVICE holds data in its first MiB, or that MiB cannot be read; nothing was done"
+    is_blank "$((SIZE - 1048576))" 1048576 || stop "$DEVICE holds data in its last MiB, or that MiB cannot be read; nothing was done"
 }
 
 lsblk -o NAME,SIZE,MODEL,SERIAL,WWN "$DEVICE"

@@ -1,23 +1,23 @@
 //! The part of a script that creates a file system on a free disk.
 //!
-//! Between report and run a disk can get another name or be used. So size, identity and use are
-//! checked right before mkfs, which is never forced. The report sampled the disk; the script reads
-//! every byte, unless a person edits that out.
+//! Between report and run, the disk may get another name or come into use. So the script checks
+//! size, identity and use right before mkfs, which never runs with force. The report sampled the
+//! disk; the script reads every byte unless a person disables that.
 
-use super::comments::{comment_out, no_changes};
-use super::mounted;
-use crate::disk_id::{self, Identity};
-use crate::mkfs::{self, changing_step, is_plain_word};
+use super::comments::{comment_out, no_changes_comment};
+use super::mounted_filesystem;
+use crate::disk_id::{self, DiskIdentity};
+use crate::mkfs::{self, find_changing_step, is_shell_literal_word};
 use crate::{Plan, Report, Step, TargetSummary};
-use walwise_model::escape::{Command, comment, shell};
+use walwise_model::escape::{ShellCommand, comment, shell};
 use walwise_model::facts::catalog::device;
-use walwise_model::facts::{Area, Scope, Subject, Value};
+use walwise_model::facts::{Scope, ServerArea, Subject, Value};
 use walwise_model::settings::{NewFilesystem, SettingKind};
 
-/// The part for any disk; placeholders are enclosed in `@`.
+/// Placeholders are enclosed in `@`.
 const TEMPLATE: &str = include_str!("new.sh");
 
-/// Replaces placeholders. Values are not scanned again, so none can contain a placeholder.
+/// Values are not scanned again, so a value cannot inject a placeholder.
 pub(super) fn fill_template(template: &str, values: &[(&str, &str)]) -> String {
     let mut text = String::new();
     for (nth, piece) in template.split('@').enumerate() {
@@ -31,42 +31,42 @@ pub(super) fn fill_template(template: &str, values: &[(&str, &str)]) -> String {
 
 pub fn free_disk_part(report: &Report, target: &TargetSummary) -> String {
     let Some(plan) = report.plan(&target.target) else {
-        return no_changes(target);
+        return no_changes_comment(target);
     };
-    match mkfs::new_filesystem(&plan.steps) {
+    match mkfs::planned_filesystem_kind(&plan.steps) {
         Some(NewFilesystem::Zfs) => zfs_comments(plan),
         Some(NewFilesystem::Ext4 | NewFilesystem::Xfs | NewFilesystem::Btrfs) | None => {
-            match script_values(report, target, plan) {
+            match template_values(report, target, plan) {
                 Ok(recipe) => recipe.render(),
                 Err(why) => format!(
                     "# No file system is created: {}.\n",
-                    comment::escape_line(&why)
+                    comment::escape_comment_line(&why)
                 ),
             }
         }
     }
 }
 
-/// ZFS as comments, because its commands cannot be verified.
+/// ZFS commands are comments, because walwise cannot verify them.
 fn zfs_comments(plan: &Plan) -> String {
     let head = "These commands are comments, because walwise cannot verify ZFS commands. Compare each with \
                 zpool-create(8) and zfs-create(8), and the disk with the report, before you run it.";
     let numbered = (1..).zip(&plan.steps);
     comment_out(head)
-        + &request_comment(plan)
+        + &filesystem_request_comment(plan)
         + &numbered
-            .map(|(number, step)| mounted::step_comment(number, step))
+            .map(|(number, step)| mounted_filesystem::step_comment(number, step))
             .collect::<String>()
 }
 
-/// A comment that the user requested the file system, if so.
-fn request_comment(plan: &Plan) -> String {
-    plan.requested_filesystem()
+/// Empty without a request.
+fn filesystem_request_comment(plan: &Plan) -> String {
+    plan.requested_filesystem_sentence()
         .map(|says| comment_out(&says))
         .unwrap_or_default()
 }
 
-/// The setting of a step, its reason and its trade-off.
+/// The setting of the step, its reason and its trade-off.
 fn step_note(step: &Step) -> String {
     let price = step
         .advice
@@ -77,12 +77,12 @@ fn step_note(step: &Step) -> String {
     comment_out(&format!("{}: {}.{price}", step.advice.setting, step.title))
 }
 
-/// The owner of the data directory, an example of its name, and the lines that print the command
-/// that creates the database. Data checksums are always recommended for a new cluster; each
-/// PostgreSQL release has its own program directory (Debian, RHEL).
-const fn database_setup(engine: Area) -> (&'static str, &'static str, &'static str) {
+/// Returns the owner of the data directory, an example of its name, and the lines that print the
+/// command to create the database. PostgreSQL's programs are in a directory per release (Debian,
+/// RHEL).
+const fn database_setup(engine: ServerArea) -> (&'static str, &'static str, &'static str) {
     match engine {
-        Area::Pg => (
+        ServerArea::Pg => (
             "postgres",
             "16/main",
             r#"    initdb=initdb
@@ -92,7 +92,7 @@ const fn database_setup(engine: Area) -> (&'static str, &'static str, &'static s
     printf 'next:\n  runuser -u %s -- %s --data-checksums -D %s\n' "$OWNER" "$initdb" "$directory"
 "#,
         ),
-        Area::Mysql => (
+        ServerArea::Mysql => (
             "mysql",
             "data",
             r#"    printf 'next, for MariaDB:\n  mariadb-install-db --user=%s --datadir=%s\n' "$OWNER" "$directory"
@@ -111,32 +111,32 @@ fn nocow_note(step: &Step) -> String {
     ))
 }
 
-/// The values of the template, each checked to be a plain word, or quoted.
-struct ScriptValues {
+/// Values for the template; each is a plain word or quoted.
+struct TemplateValues {
     name: String,
     node: String,
     size: u64,
     serial: Option<String>,
-    /// The sysfs file with the identity, and its value, quoted.
+    /// The sysfs file with the identity, and the quoted value.
     identity: Option<(String, String)>,
     fstype: &'static str,
     pass: u8,
-    mkfs: Command,
+    mkfs: ShellCommand,
     mount: String,
-    /// The trade-off of disabling copy-on-write, as comments; `None` if the plan keeps it.
+    /// The note about disabled copy-on-write, as comments; `None` if the plan keeps copy-on-write.
     nocow: Option<String>,
-    /// The server that the script prepares a directory for.
-    engine: Area,
+    /// The server that gets a directory on the new file system.
+    engine: ServerArea,
     /// How much of the disk was read for the report.
     content: String,
     notes: String,
 }
 
-fn script_values(
+fn template_values(
     report: &Report,
     target: &TargetSummary,
     plan: &Plan,
-) -> Result<ScriptValues, String> {
+) -> Result<TemplateValues, String> {
     let disk = target
         .subjects
         .iter()
@@ -151,14 +151,15 @@ fn script_values(
     let node = text(device::PATH.name()).unwrap_or_else(|| format!("/dev/{}", disk.name()));
     let name = node
         .strip_prefix("/dev/")
-        .filter(|name| is_plain_word(name, "_-."))
+        .filter(|name| is_shell_literal_word(name, "_-."))
         .map(str::to_owned);
     let name = name.ok_or_else(|| format!("{node} is not a plain device name"))?;
     let size = match report.value(disk, device::SIZE.name()) {
         Some(Value::Whole(size)) if *size > 0 => *size,
         _ => {
             return Err(
-                "the size of the disk is unknown, so it cannot be told from another".to_owned(),
+                "the size of the disk is unknown, so the script could not recognise the disk"
+                    .to_owned(),
             );
         }
     };
@@ -167,21 +168,20 @@ fn script_values(
         pass,
         mount,
     } = mkfs::planned_filesystem(&plan.steps)?;
-    let attributes = changing_step(&plan.steps, SettingKind::DirectoryFlags);
-    let identity = disk_id::stable_id(report, disk);
-    // lsblk gets serial numbers from udev, which is not running everywhere; a serial number that is
-    // the identity is compared through sysfs instead.
+    let nocow = find_changing_step(&plan.steps, SettingKind::DirectoryFlags);
+    let identity = disk_id::stable_disk_id(report, disk);
+    // lsblk gets serial numbers from udev, which does not run everywhere. A serial number that is
+    // the identity is therefore compared through sysfs.
     let by_lsblk = |serial: &String| identity.as_ref().is_none_or(|known| known.value != *serial);
-    Ok(ScriptValues {
-        serial: serial_number(report, disk).filter(by_lsblk),
-        identity: identity.map(comparable_identity).transpose()?,
-        nocow: attributes
-            .filter(|step| mkfs::sets_nocow(step))
-            .map(nocow_note),
+    Ok(TemplateValues {
+        serial: plain_serial_number(report, disk).filter(by_lsblk),
+        identity: identity.map(quoted_disk_identity).transpose()?,
+        nocow: nocow.filter(|step| mkfs::sets_nocow(step)).map(nocow_note),
         engine: report.engine,
-        mkfs: mkfs::command(&plan.steps, fstype)?,
-        content: comment::escape_line(&content.evidence_text()),
-        notes: request_comment(plan) + &plan.steps.iter().map(step_note).collect::<String>(),
+        mkfs: mkfs::mkfs_command(&plan.steps, fstype)?,
+        content: comment::escape_comment_line(&content.evidence_text()),
+        notes: filesystem_request_comment(plan)
+            + &plan.steps.iter().map(step_note).collect::<String>(),
         name,
         node,
         size,
@@ -191,24 +191,24 @@ fn script_values(
     })
 }
 
-/// An identity as the script reads it: words joined by single blanks, quoted.
-fn comparable_identity(identity: Identity) -> Result<(String, String), String> {
+/// Joins words by single blanks, as the script does when it reads the sysfs file.
+fn quoted_disk_identity(identity: DiskIdentity) -> Result<(String, String), String> {
     let words: Vec<&str> = identity.value.split_whitespace().collect();
-    let quoted =
-        shell::quote(&words.join(" ")).ok_or("the identity of the disk cannot be written")?;
+    let quoted = shell::quote_shell_word(&words.join(" "))
+        .ok_or("the identity of the disk cannot be quoted")?;
     Ok((identity.file, quoted))
 }
 
-/// The serial number, if read on this host (a capture masks it) and plain.
-fn serial_number(report: &Report, disk: &Subject) -> Option<String> {
+/// `None` for captures, which mask serial numbers, and for serial numbers that need quoting.
+fn plain_serial_number(report: &Report, disk: &Subject) -> Option<String> {
     let serial = report
         .value(disk, "device.serial")
         .filter(|_| report.host.live)?
         .to_string();
-    is_plain_word(&serial, "_-.:").then_some(serial)
+    is_shell_literal_word(&serial, "_-.:").then_some(serial)
 }
 
-impl ScriptValues {
+impl TemplateValues {
     fn render(&self) -> String {
         let Self {
             name,
@@ -228,8 +228,8 @@ impl ScriptValues {
             None => ("", "''"),
         };
         let known = if self.serial.is_none() && self.identity.is_none() {
-            "\nI_COMPARED_THE_DISK=no  # EDIT: yes. Neither serial number nor WWN is known: only you can tell it from another\n\
-             [ \"$I_COMPARED_THE_DISK\" = yes ] || stop 'nothing but its size tells this disk from another: compare it, then set I_COMPARED_THE_DISK=yes; nothing was done'\n"
+            "\nI_COMPARED_THE_DISK=no  # EDIT: yes. Serial number and WWN are unknown: only you can identify the disk\n\
+             [ \"$I_COMPARED_THE_DISK\" = yes ] || stop 'only its size identifies this disk: compare the disk with the report, then set I_COMPARED_THE_DISK=yes; nothing was done'\n"
         } else {
             ""
         };
@@ -251,7 +251,7 @@ impl ScriptValues {
                 ("read", read),
                 ("notes", notes),
                 ("known", known),
-                ("nocow", &indent(&nocow.unwrap_or_default())),
+                ("nocow", &indent_lines(&nocow.unwrap_or_default())),
                 ("owner", owner),
                 ("owner padded", &format!("{owner:<18}")),
                 ("example", example),
@@ -264,6 +264,6 @@ impl ScriptValues {
     }
 }
 
-fn indent(text: &str) -> String {
+fn indent_lines(text: &str) -> String {
     text.lines().flat_map(|line| ["    ", line, "\n"]).collect()
 }

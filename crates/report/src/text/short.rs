@@ -1,26 +1,27 @@
-//! Renders the short report: verdict, path, answers in columns, fixes with commands, which never
-//! wrap.
+//! Renders the short report: verdict, path, answers in columns, and fixes with commands. Commands
+//! never wrap.
 //!
-//! Colour only repeats labels, and symbols have ASCII forms; [`crate::telling::short`] makes the
+//! Colour only repeats labels, and symbols have ASCII forms. [`crate::view::short`] makes the
 //! content.
 
 use super::{LineStyle, write_grid};
 use crate::Report;
 use crate::model::answer::AnswerAction;
 use crate::view::answers::AnswerRow;
-use crate::view::flush::NO_BREAK_SPACE;
-use crate::view::short::{FixDetail, ShortPart, VisibleFixes, short_parts};
+use crate::view::flush_path::NO_BREAK_SPACE;
+use crate::view::short_report::{FixDetail, ShortPart, VisibleFixes, short_parts};
 use crate::view::{Badge, Bullet, Detail, Tone};
-use walwise_model::text::page::{TextBuilder, WIDTH};
-use walwise_model::text::wrap::{Overlong, display_width, wrap};
+use walwise_model::text::text_builder::{TextBuilder, WIDTH};
+use walwise_model::text::wrap::{OverlongWord, display_width, wrap};
 
-/// The width of labels before a line, and before a fix.
+/// The column width of labels before lines; `LEVEL_WIDTH` is the width before fixes.
 const LABEL_WIDTH: usize = 11;
 const LEVEL_WIDTH: usize = 12;
-/// The least width of the labels of answers.
+/// The smallest column width of setting names.
 const MIN_SETTING_WIDTH: usize = 17;
 
-/// The most lines about one target: with nothing but advice to follow, and with something to fix.
+/// The most lines for one target: first if there is only advice to follow, second if there is
+/// something to fix.
 const MAX_LINES: (usize, usize) = (24, 40);
 
 pub fn render(report: &Report, style: LineStyle) -> String {
@@ -66,7 +67,11 @@ fn render_parts(pieces: &[ShortPart], detail: FixDetail, style: LineStyle) -> St
         .lines()
         .map(|line| line.replace(NO_BREAK_SPACE, " ").trim_end().to_owned() + "\n");
     let text: String = lines.collect();
-    if style.ascii { to_ascii(&text) } else { text }
+    if style.ascii {
+        symbols_to_ascii(&text)
+    } else {
+        text
+    }
 }
 
 struct ShortPage {
@@ -80,7 +85,7 @@ impl ShortPage {
         self.out.push('\n');
     }
 
-    /// A line with its end at the right edge; the end gets its own line if both do not fit.
+    /// Puts `end` at the right edge, on a second line if `text` and `end` do not fit on one.
     fn push_aligned(&mut self, text: &str, end: &str) {
         let room = WIDTH.saturating_sub(display_width(text));
         if end.is_empty() {
@@ -109,10 +114,10 @@ impl ShortPage {
         let mut lines = wrap(
             &bullet.text.to_string(),
             WIDTH - display_width(&label).min(WIDTH / 2),
-            Overlong::Keep,
+            OverlongWord::Keep,
         );
         let last = lines.pop().unwrap_or_default();
-        let mut before = self.coloured(&label, colour);
+        let mut before = self.paint(&label, colour);
         for line in lines {
             self.push_line(&format!("{before}{line}"));
             before = " ".repeat(margin);
@@ -136,7 +141,8 @@ impl ShortPage {
         }
     }
 
-    /// Label, value in force, symbol and recommended value; a long cell wraps within its column.
+    /// Columns: label, value in force, symbol and recommended value. A long cell wraps within its
+    /// column.
     fn push_answers(&mut self, rows: &[AnswerRow]) {
         let label = rows
             .iter()
@@ -149,8 +155,8 @@ impl ShortPage {
         self.out.push('\n');
         self.push_line(&format!("{:label$}{:now$}  recommended", "", "now"));
         for row in rows {
-            let left = wrap(&row.now, now - 1, Overlong::Cut);
-            let right = wrap(&row.recommended, rest, Overlong::Cut);
+            let left = wrap(&row.now, now - 1, OverlongWord::Cut);
+            let right = wrap(&row.recommended, rest, OverlongWord::Cut);
             for at in 0..left.len().max(right.len()) {
                 let cell = |cells: &[String]| cells.get(at).cloned().unwrap_or_default();
                 let (name, mark) = if at == 0 {
@@ -158,7 +164,7 @@ impl ShortPage {
                 } else {
                     ("", " ")
                 };
-                let recommended = self.coloured(
+                let recommended = self.paint(
                     &format!("{mark} {}", cell(&right)),
                     action_colour(row.action),
                 );
@@ -181,14 +187,14 @@ impl ShortPage {
             self.push_fix(*number, fix);
         }
         if let Some(more) = &list.more {
-            for line in wrap(more, WIDTH, Overlong::Keep) {
+            for line in wrap(more, WIDTH, OverlongWord::Keep) {
                 self.push_line(&line);
             }
         }
         if let Some(command) = &list.persist {
             let text = "To keep mount options across reboots:";
             let fits = display_width(text) + 1 + display_width(command.as_str()) <= WIDTH;
-            let command = self.coloured(command.as_str(), Some(CYAN));
+            let command = self.paint(command.as_str(), Some(CYAN));
             self.push_line(&format!(
                 "{text}{}{command}",
                 if fits { " " } else { "\n  " }
@@ -204,8 +210,8 @@ impl ShortPage {
         let margin = LEVEL_WIDTH;
         let front = format!("{number}{level:<width$}", width = margin - number.len());
         let aside = fix.note.to_string();
-        let lines = wrap(&fix.text.to_string(), WIDTH - margin, Overlong::Keep);
-        let painted = self.coloured(&front, fix.badges.first().and_then(badge_colour));
+        let lines = wrap(&fix.text.to_string(), WIDTH - margin, OverlongWord::Keep);
+        let painted = self.paint(&front, fix.badges.first().and_then(badge_colour));
         let escapes = display_width(&painted) - display_width(&front);
         let mut front = painted;
         for (at, line) in lines.iter().enumerate() {
@@ -237,7 +243,7 @@ impl ShortPage {
                 | Detail::UserCommand(_) => self.push_detail(detail),
             }
         }
-        let rules = wrap(&fix.rule, WIDTH - 2, Overlong::Keep);
+        let rules = wrap(&fix.rule, WIDTH - 2, OverlongWord::Keep);
         match rules.as_slice() {
             [one] if one.is_empty() && seen.is_empty() => {}
             [one] => self.push_aligned(&seen, one),
@@ -256,12 +262,12 @@ impl ShortPage {
         match detail {
             Detail::Commands(_, commands) => {
                 for command in commands {
-                    let painted = self.coloured(command.as_str(), Some(CYAN));
+                    let painted = self.paint(command.as_str(), Some(CYAN));
                     self.push_line(&format!("  {painted}"));
                 }
             }
             Detail::Sentence(says) | Detail::Field(_, says) | Detail::Continuation(says) => {
-                for line in wrap(&says.to_string(), WIDTH - 2, Overlong::Keep) {
+                for line in wrap(&says.to_string(), WIDTH - 2, OverlongWord::Keep) {
                     self.push_line(&format!("  {line}"));
                 }
             }
@@ -269,7 +275,7 @@ impl ShortPage {
         }
     }
 
-    fn coloured(&self, text: &str, colour: Option<&str>) -> String {
+    fn paint(&self, text: &str, colour: Option<&str>) -> String {
         match colour {
             Some(colour) if self.style.colour && !text.is_empty() => {
                 format!("\x1b[{colour}m{text}\x1b[0m")
@@ -284,7 +290,7 @@ const GREEN: &str = "32";
 const MAGENTA: &str = "35";
 const CYAN: &str = "36";
 
-/// The colour of a badge, from the terminal's own sixteen.
+/// One of the terminal's sixteen colours; `None` for the default colour.
 fn badge_colour(mark: &Badge) -> Option<&'static str> {
     match mark.tone() {
         Tone::Bad => Some(RED),
@@ -294,7 +300,7 @@ fn badge_colour(mark: &Badge) -> Option<&'static str> {
     }
 }
 
-/// The colour of a recommended value.
+/// One of the terminal's sixteen colours; `None` for the default colour.
 fn action_colour(action: AnswerAction) -> Option<&'static str> {
     match action {
         AnswerAction::Keep => Some(GREEN),
@@ -304,8 +310,8 @@ fn action_colour(action: AnswerAction) -> Option<&'static str> {
     }
 }
 
-/// Replaces our own symbols with ASCII; names from the host stay unchanged.
-fn to_ascii(text: &str) -> String {
+/// Replaces walwise's own symbols; names from the host stay unchanged.
+fn symbols_to_ascii(text: &str) -> String {
     let plain = [
         ("→ ", "> "),
         ("→", "->"),
@@ -327,13 +333,13 @@ fn to_ascii(text: &str) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::{Withheld, sample};
+    use crate::{Withheld, sample_reports};
     use walwise_judge::rules::{Level, Outcome};
     use walwise_model::facts::Subject;
     use walwise_model::facts::note::RunNote;
     use walwise_model::settings::NewFilesystem;
 
-    fn plain(report: &Report) -> String {
+    fn render_plain(report: &Report) -> String {
         render(
             report,
             LineStyle {
@@ -343,26 +349,26 @@ mod tests {
         )
     }
 
-    /// The text on one line, because it can wrap anywhere.
-    fn flat(text: &str) -> String {
+    /// Joins lines, because text can wrap anywhere.
+    fn join_lines(text: &str) -> String {
         text.split_whitespace().collect::<Vec<_>>().join(" ")
     }
 
     #[test]
     fn a_database_at_risk() {
-        insta::assert_snapshot!(plain(&sample::at_risk()));
+        insta::assert_snapshot!(render_plain(&sample_reports::at_risk()));
     }
 
     #[test]
     fn prose_fits_the_page_and_commands_stay_whole() {
-        for report in sample::all_samples() {
-            for line in plain(&report).lines() {
+        for report in sample_reports::all_samples() {
+            for line in render_plain(&report).lines() {
                 assert!(
                     line.starts_with("  ") || display_width(line) <= WIDTH,
                     "{line}"
                 );
             }
-            let text = plain(&report);
+            let text = render_plain(&report);
             for step in report.plans.iter().flat_map(|plan| &plan.steps) {
                 if let [one] = step.advice.apply.as_slice()
                     && !one.as_str().starts_with("mkfs")
@@ -379,22 +385,26 @@ mod tests {
 
     #[test]
     fn the_script_of_a_wanted_file_system_makes_that_one() {
-        let text = plain(&sample::free_disk_wanting(NewFilesystem::Ext4));
+        let text = render_plain(&sample_reports::free_disk_wanting(NewFilesystem::Ext4));
         let script = "  walwise check /dev/sdc --fs ext4 --format script --output setup.sh";
         assert!(text.lines().any(|line| line == script), "{text}");
     }
 
-    /// These parts are never cut, whatever the length.
+    /// Critical findings, withheld advice, notes, limits and the number of undecided rules are
+    /// never cut.
     #[test]
     fn what_no_limit_cuts() {
-        let mut report = sample::at_risk();
+        let mut report = sample_reports::at_risk();
         let target = report.targets[0].target.clone();
         for number in 0..40 {
             let rule = format!("critical.number-{number}");
-            report
-                .findings
-                .push(sample::finding(&rule, &target, Level::Critical, Vec::new()));
-            let mut open = sample::finding(
+            report.findings.push(sample_reports::finding(
+                &rule,
+                &target,
+                Level::Critical,
+                Vec::new(),
+            ));
+            let mut open = sample_reports::finding(
                 &format!("open.number-{number}"),
                 &target,
                 Level::Critical,
@@ -402,7 +412,7 @@ mod tests {
             );
             open.outcome = Outcome::Undecided { needs: Vec::new() };
             report.findings.push(open);
-            report.findings.push(sample::finding(
+            report.findings.push(sample_reports::finding(
                 &format!("warning.number-{number}"),
                 &target,
                 Level::Warning,
@@ -427,7 +437,7 @@ mod tests {
         report
             .findings
             .sort_by(|a, b| a.sort_key().cmp(&b.sort_key()));
-        let text = flat(&plain(&report));
+        let text = join_lines(&render_plain(&report));
         for number in 0..40 {
             for what in ["critical.number", "withheld.number", "open.number"] {
                 assert!(
@@ -447,14 +457,14 @@ mod tests {
 
     #[test]
     fn the_least_urgent_of_many_targets_are_counted() {
-        let text = plain(&sample::free_disks(200));
+        let text = render_plain(&sample_reports::free_disks(200));
         assert!(text.lines().count() <= 60, "{text}");
         assert!(text.contains("+ 188 more targets (-v)"), "{text}");
     }
 
     #[test]
     fn colour_repeats_what_words_say() {
-        let report = sample::at_risk();
+        let report = sample_reports::at_risk();
         let coloured = render(
             &report,
             LineStyle {
@@ -467,12 +477,12 @@ mod tests {
             without = without.replace(&format!("\x1b[{code}m"), "");
         }
         assert_ne!(coloured, without);
-        assert_eq!(without, plain(&report));
+        assert_eq!(without, render_plain(&report));
     }
 
     #[test]
     fn an_ascii_terminal_gets_ascii() {
-        for report in sample::all_samples() {
+        for report in sample_reports::all_samples() {
             let text = render(
                 &report,
                 LineStyle {

@@ -1,40 +1,54 @@
 //! The mounts of the next boot, option by option: lines of fstab, mount units, root flags.
 
-use super::change::{
-    FindingIndex, applies, counterpart, from_finding, index_findings, is_about_boot, tests_fact,
+use super::upgrade_item::{
+    FindingIndex, find_counterpart, finding_applies, finding_tests_fact, index_findings,
+    is_about_boot, item_from_finding,
 };
 use crate::model::Report;
-use crate::model::upgrade::{Answer, Item, Part};
+use crate::model::upgrade::{BootOutcome, UpgradeItem, UpgradeSection};
 use walwise_judge::compat::{self, Effect, Support};
 use walwise_judge::rules::{Finding, Level};
 use walwise_model::facts::catalog::boot;
 use walwise_model::facts::{FactSet, Key, Subject};
 
-/// The facts that classify the options of a line, with the section for each.
-const OPTION_FACTS: [(&Key<Vec<String>>, Effect, Part); 5] = [
-    (&boot::REFUSED, Effect::Refused, Part::Blocker),
-    (&boot::NO_EFFECT, Effect::NoEffect, Part::LosesEffect),
-    (&boot::DEPRECATED, Effect::Deprecated, Part::Deprecated),
-    (&boot::UNDECIDED, Effect::Unknown, Part::NotKnown),
-    (&boot::DEFAULT_ANYWAY, Effect::DefaultAnyway, Part::Needless),
+/// Facts that classify the options of a boot line, each with the section of its items.
+const OPTION_FACTS: [(&Key<Vec<String>>, Effect, UpgradeSection); 5] = [
+    (&boot::REFUSED, Effect::Refused, UpgradeSection::Blocker),
+    (
+        &boot::NO_EFFECT,
+        Effect::NoEffect,
+        UpgradeSection::LosesEffect,
+    ),
+    (
+        &boot::DEPRECATED,
+        Effect::Deprecated,
+        UpgradeSection::Deprecated,
+    ),
+    (&boot::UNDECIDED, Effect::Unknown, UpgradeSection::NotKnown),
+    (
+        &boot::DEFAULT_ANYWAY,
+        Effect::DefaultAnyway,
+        UpgradeSection::Needless,
+    ),
 ];
 
 /// Facts that make a whole line fail.
 const FAILURE_FACTS: [&str; 2] = [boot::REFUSED_TYPE.name(), boot::DEVICE.name()];
 
-pub fn boot_items(real: &Report, supposed: &Report) -> Vec<Item> {
+pub fn boot_items(real: &Report, supposed: &Report) -> Vec<UpgradeItem> {
     let (before, now) = (index_findings(real), index_findings(supposed));
     let mut items = Vec::new();
     for finding in supposed
         .findings
         .iter()
-        .filter(|finding| is_about_boot(finding) && applies(finding))
+        .filter(|finding| is_about_boot(finding) && finding_applies(finding))
     {
         match OPTION_FACTS
             .iter()
-            .find(|(key, ..)| tests_fact(finding, key.name()))
+            .find(|(key, ..)| finding_tests_fact(finding, key.name()))
         {
-            // Unknown options are reported whatever rules there are.
+            // `unknown_items` reports each option with an unknown effect, even if no rule tests it;
+            // an item here would be a duplicate.
             Some((_, effect, _)) if effect.is_unknown() => {}
             Some((key, effect, part)) => {
                 items.extend(option_items(real, supposed, finding, key, *effect, *part));
@@ -42,19 +56,19 @@ pub fn boot_items(real: &Report, supposed: &Report) -> Vec<Item> {
             None => items.extend(line_item(&before, supposed, finding)),
         }
     }
-    items.extend(improved_items(real, supposed, &now));
+    items.extend(improved_option_items(real, supposed, &now));
     items
 }
 
-/// The items of a finding about options of a line, one for each option, with the table's ruling.
+/// One item for each option, with the ruling of the validity table.
 fn option_items(
     real: &Report,
     supposed: &Report,
     finding: &Finding,
     key: &Key<Vec<String>>,
     effect: Effect,
-    part: Part,
-) -> Vec<Item> {
+    part: UpgradeSection,
+) -> Vec<UpgradeItem> {
     let line = &finding.subject;
     let before = real.facts.value(line, key).unwrap_or_default();
     let found = supposed.facts.value(line, key).unwrap_or_default();
@@ -64,47 +78,51 @@ fn option_items(
             .iter()
             .find(|(of, ruling)| of == option && ruling.effect == effect)
     };
-    let mut items: Vec<Item> = Vec::new();
+    let mut items: Vec<UpgradeItem> = Vec::new();
     for option in found {
         let already = before.contains(&option);
         // An option that is redundant today does not change.
-        if part == Part::Needless && already {
+        if part == UpgradeSection::Needless && already {
             continue;
         }
         let (because, source) = ruling(&option)
             .map(|(_, ruling)| (ruling.because.clone(), ruling.source.clone()))
             .unwrap_or_default();
-        let then = if part == Part::Blocker {
+        let then = if part == UpgradeSection::Blocker {
             failure_consequence(&supposed.facts, line)
         } else {
             ""
         };
-        items.push(Item {
-            what: option_effect(&option, effect, &fstype(&supposed.facts, line)),
+        items.push(UpgradeItem {
+            what: option_effect_text(&option, effect, &line_fstype(&supposed.facts, line)),
             because: format!("{because} {then}").trim().to_owned(),
             sources: if source.is_empty() {
                 finding.refs.to_vec()
             } else {
                 vec![source]
             },
-            place: declared_at(&supposed.facts, line),
-            answer: part_answer(part),
-            ..from_finding(part, finding, already)
+            place: declaration_place(&supposed.facts, line),
+            answer: section_boot_outcome(part),
+            ..item_from_finding(part, finding, already)
         });
     }
     items
 }
 
-fn part_answer(part: Part) -> Option<Answer> {
+fn section_boot_outcome(part: UpgradeSection) -> Option<BootOutcome> {
     match part {
-        Part::Blocker => Some(Answer::Fails),
-        Part::LosesEffect => Some(Answer::WorksAndLoses),
-        Part::NotKnown => Some(Answer::CannotBeTold),
-        Part::Deprecated | Part::Changes | Part::Already | Part::Needless | Part::Better => None,
+        UpgradeSection::Blocker => Some(BootOutcome::Fails),
+        UpgradeSection::LosesEffect => Some(BootOutcome::WorksAndLoses),
+        UpgradeSection::NotKnown => Some(BootOutcome::CannotBeTold),
+        UpgradeSection::Deprecated
+        | UpgradeSection::Changes
+        | UpgradeSection::Already
+        | UpgradeSection::Needless
+        | UpgradeSection::Better => None,
     }
 }
 
-fn option_effect(option: &str, effect: Effect, fstype: &str) -> String {
+fn option_effect_text(option: &str, effect: Effect, fstype: &str) -> String {
     match effect {
         Effect::Refused => format!("{option} is refused by {fstype}"),
         Effect::NoEffect => format!("{option} has no effect on {fstype}"),
@@ -115,48 +133,54 @@ fn option_effect(option: &str, effect: Effect, fstype: &str) -> String {
     }
 }
 
-/// The items of a finding about a line as a whole.
+/// `None` if the finding does not concern the upgrade.
 fn line_item<'r>(
     before: &FindingIndex<'r>,
     supposed: &Report,
     finding: &'r Finding,
-) -> Option<Item> {
-    let already = counterpart(before, finding).is_some_and(applies);
-    let fails = FAILURE_FACTS.iter().any(|fact| tests_fact(finding, fact));
+) -> Option<UpgradeItem> {
+    let already = find_counterpart(before, finding).is_some_and(finding_applies);
+    let fails = FAILURE_FACTS
+        .iter()
+        .any(|fact| finding_tests_fact(finding, fact));
     let part = match (fails, already) {
-        (true, _) => Part::Blocker,
-        (false, true) => Part::Already,
-        (false, false) => Part::Changes,
+        (true, _) => UpgradeSection::Blocker,
+        (false, true) => UpgradeSection::Already,
+        (false, false) => UpgradeSection::Changes,
     };
     // Advice that already applies does not concern the upgrade.
-    if part == Part::Already && finding.level < Level::Warning {
+    if part == UpgradeSection::Already && finding.level < Level::Warning {
         return None;
     }
-    let place = declared_at(&supposed.facts, &finding.subject);
-    Some(Item {
+    let place = declaration_place(&supposed.facts, &finding.subject);
+    Some(UpgradeItem {
         place,
-        answer: part_answer(part),
-        ..from_finding(part, finding, already)
+        answer: section_boot_outcome(part),
+        ..item_from_finding(part, finding, already)
     })
 }
 
-/// Options that are wrong now and will be right.
-fn improved_items<'r>(real: &'r Report, supposed: &Report, now: &FindingIndex<'r>) -> Vec<Item> {
+/// Options that are wrong on the running kernel and right on the next one.
+fn improved_option_items<'r>(
+    real: &'r Report,
+    supposed: &Report,
+    now: &FindingIndex<'r>,
+) -> Vec<UpgradeItem> {
     let mut items = Vec::new();
     for finding in real
         .findings
         .iter()
-        .filter(|finding| is_about_boot(finding) && applies(finding))
+        .filter(|finding| is_about_boot(finding) && finding_applies(finding))
     {
         let line = &finding.subject;
         let sorted = OPTION_FACTS
             .iter()
-            .find(|(key, ..)| tests_fact(finding, key.name()));
+            .find(|(key, ..)| finding_tests_fact(finding, key.name()));
         let Some((key, _, part)) = sorted else {
-            if counterpart(now, finding).is_none() {
-                items.push(Item {
-                    place: declared_at(&real.facts, line),
-                    ..from_finding(Part::Better, finding, true)
+            if find_counterpart(now, finding).is_none() {
+                items.push(UpgradeItem {
+                    place: declaration_place(&real.facts, line),
+                    ..item_from_finding(UpgradeSection::Better, finding, true)
                 });
             }
             continue;
@@ -165,35 +189,43 @@ fn improved_items<'r>(real: &'r Report, supposed: &Report, now: &FindingIndex<'r
         let right = |(option, ruling): &(String, Support)| {
             was_wrong.contains(option) && ruling.effect.is_accepted()
         };
-        // A default that becomes explicit needs no action.
-        let then = if *part == Part::Needless {
+        // An option that is the default already needs no action.
+        let then = if *part == UpgradeSection::Needless {
             Vec::new()
         } else {
             option_rulings(&supposed.facts, line)
         };
-        items.extend(then.into_iter().filter(right).map(|(option, ruling)| Item {
-            what: option_effect(&option, ruling.effect, &fstype(&supposed.facts, line)),
-            because: ruling.because,
-            sources: vec![ruling.source],
-            place: declared_at(&real.facts, line),
-            ..from_finding(Part::Better, finding, false)
-        }));
+        items.extend(
+            then.into_iter()
+                .filter(right)
+                .map(|(option, ruling)| UpgradeItem {
+                    what: option_effect_text(
+                        &option,
+                        ruling.effect,
+                        &line_fstype(&supposed.facts, line),
+                    ),
+                    because: ruling.because,
+                    sources: vec![ruling.source],
+                    place: declaration_place(&real.facts, line),
+                    ..item_from_finding(UpgradeSection::Better, finding, false)
+                }),
+        );
     }
     items
 }
 
 fn option_rulings(facts: &FactSet, line: &Subject) -> Vec<(String, Support)> {
-    compat::option_support(facts, line)
+    compat::boot_options_support(facts, line)
         .value()
         .cloned()
         .unwrap_or_default()
 }
 
-fn declared_at(facts: &FactSet, line: &Subject) -> Option<String> {
+fn declaration_place(facts: &FactSet, line: &Subject) -> Option<String> {
     facts.value(line, &boot::WHERE)
 }
 
-fn fstype(facts: &FactSet, line: &Subject) -> String {
+fn line_fstype(facts: &FactSet, line: &Subject) -> String {
     facts
         .value(line, &boot::FSTYPE)
         .unwrap_or_else(|| "this file system".to_owned())
@@ -205,9 +237,9 @@ fn failure_consequence(facts: &FactSet, line: &Subject) -> &'static str {
     let has = |word: &str| options.iter().any(|option| option == word);
     match facts.value(line, &boot::AUTO) {
         _ if facts.value(line, &boot::POINT).as_deref() == Some("/") => {
-            "It is the root file system: the machine may not boot."
+            "It is the root file system: the host may not boot."
         }
-        Some(false) => "It is mounted by hand only, and that fails.",
+        Some(false) => "It is not mounted at boot; mounting it by hand fails.",
         _ if has("nofail") => "The boot continues without it.",
         Some(true) if !has("_netdev") && !has("x-systemd.automount") => {
             "The boot stops in emergency mode."

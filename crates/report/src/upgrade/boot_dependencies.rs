@@ -1,41 +1,42 @@
-//! The dependency graph of the next boot: a line needs its file system, its device and parent
-//! lines; a device needs those below it, its unlocking, and the ZFS module.
+//! The dependency graph of the next boot. A line needs its file system, its device and its parent
+//! lines. A device needs the devices below it, its unlocking, and the ZFS module.
 //!
-//! If a node fails, everything above it fails. The root file system is left out, because a boot
-//! that stops there is reported once.
+//! If a node fails, every node above it fails. The root file system is left out, because a boot
+//! that stops there is reported only once.
 
 use std::collections::VecDeque;
 
-use crate::model::upgrade::{Answer, Item};
+use crate::model::upgrade::{BootOutcome, UpgradeItem};
 use walwise_model::facts::catalog::device::DeviceKind;
 use walwise_model::facts::catalog::{boot, device, mount};
 use walwise_model::facts::{FactSet, Scope, Subject};
 
-/// One name for all ZFS pools, because they need the same module.
+/// One node stands for all ZFS pools, because all need one kernel module.
 pub(super) const ZFS_POOLS: &str = "the pools of ZFS";
 
-/// A node of the graph.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) enum BootDependency {
     /// A line, a file system, or a device.
     Subject(Subject),
-    /// Something that items name: a crypttab device, a swap, the ZFS pools.
+    /// Something that items identify by name: a crypttab device, a swap, the ZFS pools.
     Named(String),
-    /// A device named by an identifier that was not resolved, such as a UUID.
+    /// A device given by an identifier that was not resolved, such as a UUID.
     Unresolved,
 }
 
 impl BootDependency {
-    /// The effect of one of its items on everything above it.
-    pub(super) fn effective_answer(&self, item: &Item) -> Option<Answer> {
+    /// The effect of one of the node's items on everything above the node.
+    pub(super) fn effective_boot_outcome(&self, item: &UpgradeItem) -> Option<BootOutcome> {
         match self {
             Self::Subject(_) | Self::Named(_) => item.answer,
-            Self::Unresolved => item.answer.map(|answer| answer.min(Answer::CannotBeTold)),
+            Self::Unresolved => item
+                .answer
+                .map(|answer| answer.min(BootOutcome::CannotBeTold)),
         }
     }
 
-    /// Its boot line, unless it is `than`.
-    pub(super) fn other_line(&self, than: &Self) -> Option<&Subject> {
+    /// The boot line of this node, unless the node is `than`.
+    pub(super) fn other_boot_line(&self, than: &Self) -> Option<&Subject> {
         match self {
             Self::Subject(subject) if self != than && subject.scope() == Scope::Boot => {
                 Some(subject)
@@ -53,7 +54,7 @@ pub(super) struct DependencyGraph<'f> {
     swaps: Vec<String>,
 }
 
-/// Options that name paths which must exist first (systemd.mount(5), mount(8), overlay).
+/// Options with paths that must exist before the mount (systemd.mount(5), mount(8), overlay).
 const PATH_OPTIONS: [&str; 5] = [
     "x-systemd.requires=",
     "x-systemd.requires-mounts-for=",
@@ -66,7 +67,10 @@ impl<'f> DependencyGraph<'f> {
     pub(super) fn new(facts: &'f FactSet) -> Self {
         let point = |line: &Subject| Some((line.clone(), facts.value(line, &boot::POINT)?));
         let list = |key| facts.value(&Subject::host(), key).unwrap_or_default();
-        let lines = facts.subjects(Scope::Boot).filter_map(point).collect();
+        let lines = facts
+            .subjects_of_scope(Scope::Boot)
+            .filter_map(point)
+            .collect();
         Self {
             facts,
             lines,
@@ -75,13 +79,13 @@ impl<'f> DependencyGraph<'f> {
         }
     }
 
-    /// The items about a node, and the failing or undecided ones about everything below it.
+    /// All items about the node itself, and failing or undecided items about everything below.
     pub(super) fn relevant_items<'i>(
         &self,
         of: &BootDependency,
-        items: &'i [Item],
-    ) -> Vec<(BootDependency, &'i Item)> {
-        let own = self.own_nodes(of);
+        items: &'i [UpgradeItem],
+    ) -> Vec<(BootDependency, &'i UpgradeItem)> {
+        let own = self.node_and_aliases(of);
         let mut reached = Vec::new();
         for node in self.transitive_dependencies(of) {
             for item in items {
@@ -99,9 +103,9 @@ impl<'f> DependencyGraph<'f> {
                     }
                 };
                 let least = if own.contains(&node) {
-                    Answer::WorksAndLoses
+                    BootOutcome::WorksAndLoses
                 } else {
-                    Answer::CannotBeTold
+                    BootOutcome::CannotBeTold
                 };
                 if told && item.answer.is_some_and(|answer| answer >= least) {
                     reached.push((node.clone(), item));
@@ -111,22 +115,21 @@ impl<'f> DependencyGraph<'f> {
         reached
     }
 
-    /// A node and its aliases: its mount, its crypttab entry.
-    fn own_nodes(&self, of: &BootDependency) -> Vec<BootDependency> {
+    /// The node and its aliases: its mount and its crypttab entry.
+    fn node_and_aliases(&self, of: &BootDependency) -> Vec<BootDependency> {
         let mut own = vec![of.clone()];
         if let BootDependency::Subject(subject) = of {
             own.extend(
                 self.facts
-                    .resolve(subject, Scope::Mount)
+                    .subject_in_scope(subject, Scope::Mount)
                     .map(BootDependency::Subject),
             );
-            // A device mapper device that crypttab names.
             own.extend(self.crypttab_entry(subject));
         }
         own
     }
 
-    /// A node and everything below it.
+    /// The node and everything below.
     fn transitive_dependencies(&self, of: &BootDependency) -> Vec<BootDependency> {
         let mut found = vec![of.clone()];
         let mut open = VecDeque::from([of.clone()]);
@@ -159,7 +162,7 @@ impl<'f> DependencyGraph<'f> {
         let options = self.facts.value(line, &boot::OPTIONS).unwrap_or_default();
         let source = self.facts.value(line, &boot::SOURCE).unwrap_or_default();
         let point = self.facts.value(line, &boot::POINT).unwrap_or_default();
-        let mut found: Vec<BootDependency> = match self.facts.resolve(line, Scope::Mount) {
+        let mut found: Vec<BootDependency> = match self.facts.subject_in_scope(line, Scope::Mount) {
             // The source of a bind mount is not below its mount in the stack.
             Some(mounted) if source.starts_with("/dev/") || !source.starts_with('/') => {
                 vec![BootDependency::Subject(mounted)]
@@ -202,8 +205,8 @@ impl<'f> DependencyGraph<'f> {
         })
     }
 
-    /// What a source in fstab depends on: a device by its path, or the line that mounts the source
-    /// path.
+    /// A device path gives that device; any other path gives the lines whose mount points contain
+    /// the path.
     fn source_dependencies(&self, source: &str) -> Vec<BootDependency> {
         if source.starts_with("/dev/zvol/") {
             return vec![BootDependency::Named(ZFS_POOLS.to_owned())];
@@ -266,7 +269,7 @@ impl<'f> DependencyGraph<'f> {
     fn device_dependencies(&self, subject: &Subject) -> Vec<BootDependency> {
         let mut found: Vec<BootDependency> = self
             .facts
-            .stack(subject)
+            .layers_below(subject)
             .into_iter()
             .map(BootDependency::Subject)
             .collect();
@@ -293,7 +296,7 @@ impl<'f> DependencyGraph<'f> {
 
 #[cfg(test)]
 mod tests {
-    use super::super::boot_needs::{needs, severity_raises};
+    use super::super::boot_needs::{list_boot_needs, severity_raising_items};
     use super::*;
     use walwise_judge::compat::Support;
     use walwise_judge::rules::Level;
@@ -303,7 +306,7 @@ mod tests {
 
     const HERE: Source = Source::Assumed;
 
-    fn line(facts: &mut FactSet, point: &str, source: &str, options: &str) -> Subject {
+    fn insert_line(facts: &mut FactSet, point: &str, source: &str, options: &str) -> Subject {
         let line = Subject::boot(point);
         facts.insert_known(&line, &boot::POINT, point.to_owned(), HERE);
         facts.insert_known(&line, &boot::SOURCE, source.to_owned(), HERE);
@@ -317,9 +320,9 @@ mod tests {
         line
     }
 
-    /// md0 is below the volume vg-lv and the encrypted device vault; both are mounted, one of them
-    /// by a line.
-    fn machine() -> FactSet {
+    /// md0 is below the volume vg-a/lv, and sda below the encrypted device vault. Boot lines mount
+    /// both.
+    fn facts_with_boot_lines() -> FactSet {
         let mut facts = FactSet::default();
         let host = Subject::host();
         let device = |facts: &mut FactSet, name: &str, kind, mapped: Option<&str>| {
@@ -340,21 +343,21 @@ mod tests {
         let mounted = Subject::mount("/data");
         facts.insert_known(&mounted, &mount::FSTYPE, "ext4".to_owned(), HERE);
         facts.add_edge(&mounted, &vault);
-        let data = line(&mut facts, "/data", "/dev/mapper/vault", "defaults");
+        let data = insert_line(&mut facts, "/data", "/dev/mapper/vault", "defaults");
         facts.link(&data, &mounted);
-        line(&mut facts, "/data/wal", "/dev/sda", "defaults");
-        line(&mut facts, "/bound", "/data/directory", "bind");
-        line(
+        insert_line(&mut facts, "/data/wal", "/dev/sda", "defaults");
+        insert_line(&mut facts, "/bound", "/data/directory", "bind");
+        insert_line(
             &mut facts,
             "/layers",
             "overlay",
             "lowerdir=/data/a:/b,upperdir=/c",
         );
-        line(&mut facts, "/after", "/dev/sda", "x-systemd.requires=/data");
-        line(&mut facts, "/database", "/dev/sda", "defaults");
-        line(&mut facts, "/volume", "/dev/vg-a/lv", "noauto");
-        line(&mut facts, "/tagged", "UUID=1", "nofail");
-        line(&mut facts, "/pool", "/dev/zvol/tank/a", "defaults");
+        insert_line(&mut facts, "/after", "/dev/sda", "x-systemd.requires=/data");
+        insert_line(&mut facts, "/database", "/dev/sda", "defaults");
+        insert_line(&mut facts, "/volume", "/dev/vg-a/lv", "noauto");
+        insert_line(&mut facts, "/tagged", "UUID=1", "nofail");
+        insert_line(&mut facts, "/pool", "/dev/zvol/tank/a", "defaults");
         facts.insert_known(&host, &boot::UNLOCKED, vec!["vault".to_owned()], HERE);
         let swaps = ["/data/swap", "/dev/mapper/vg--a-lv"]
             .map(str::to_owned)
@@ -369,22 +372,23 @@ mod tests {
         facts
     }
 
-    /// The needs that fail because of this item, in order.
-    fn failing_needs(item: Item) -> String {
-        let facts = machine();
+    /// The names of the needs that fail because of this item, in order.
+    fn failing_needs(item: UpgradeItem) -> String {
+        let facts = facts_with_boot_lines();
         let mut items = vec![item];
-        items.extend(severity_raises(&facts, &items));
-        let needs = needs(&facts, &items);
-        let broken = needs.iter().filter(|need| !need.answer.works());
+        items.extend(severity_raising_items(&facts, &items));
+        let needs = list_boot_needs(&facts, &items);
+        let broken = needs.iter().filter(|need| !need.answer.works_unchanged());
         broken
             .map(|need| need.name.as_str())
             .collect::<Vec<_>>()
             .join(" ")
     }
 
-    fn fails(of: &Subject, name: Option<&str>) -> Item {
-        let item = Item::undecided(of, Level::Warning, "gone".to_owned(), Support::unknown(""));
-        Item {
+    fn failing_item(of: &Subject, name: Option<&str>) -> UpgradeItem {
+        let item =
+            UpgradeItem::new_undecided(of, Level::Warning, "gone".to_owned(), Support::unknown(""));
+        UpgradeItem {
             name: name.map(str::to_owned),
             ..item
         }
@@ -395,21 +399,21 @@ mod tests {
     fn what_does_not_come_up_takes_along_what_stands_on_it() {
         for (item, expected) in [
             (
-                fails(&Subject::device("md0"), None),
+                failing_item(&Subject::device("md0"), None),
                 "/tagged /volume /dev/mapper/vg--a-lv md0 vg--a-lv",
             ),
             (
-                fails(&Subject::host(), Some("vault")),
+                failing_item(&Subject::host(), Some("vault")),
                 "/after /bound /data /data/wal /layers /tagged /data/swap vault",
             ),
             (
-                fails(&Subject::boot("/data"), None),
+                failing_item(&Subject::boot("/data"), None),
                 "/after /bound /data /data/wal /layers /data/swap",
             ),
-            (fails(&Subject::boot("/data/wal"), None), "/data/wal"),
-            (fails(&Subject::boot("/"), None), ""),
+            (failing_item(&Subject::boot("/data/wal"), None), "/data/wal"),
+            (failing_item(&Subject::boot("/"), None), ""),
             (
-                fails(&Subject::host(), Some(ZFS_POOLS)),
+                failing_item(&Subject::host(), Some(ZFS_POOLS)),
                 "/pool the pools of ZFS",
             ),
         ] {
@@ -420,41 +424,44 @@ mod tests {
 
     #[test]
     fn what_a_tag_names_may_be_anything() {
-        let facts = machine();
-        let items = [fails(&Subject::device("md0"), None)];
-        let needs = needs(&facts, &items);
+        let facts = facts_with_boot_lines();
+        let items = [failing_item(&Subject::device("md0"), None)];
+        let needs = list_boot_needs(&facts, &items);
         let tagged = needs.iter().find(|need| need.name == "/tagged").unwrap();
-        assert_eq!((tagged.answer, tagged.why.len()), (Answer::CannotBeTold, 1));
+        assert_eq!(
+            (tagged.answer, tagged.why.len()),
+            (BootOutcome::CannotBeTold, 1)
+        );
         assert!(
             needs
                 .iter()
-                .any(|need| need.name == "/volume" && need.answer == Answer::Fails)
+                .any(|need| need.name == "/volume" && need.answer == BootOutcome::Fails)
         );
     }
 
     #[test]
     fn only_what_does_not_come_up_is_taken_along() {
-        let loses = Item {
-            answer: Some(Answer::WorksAndLoses),
-            ..fails(&Subject::boot("/data"), None)
+        let loses = UpgradeItem {
+            answer: Some(BootOutcome::WorksAndLoses),
+            ..failing_item(&Subject::boot("/data"), None)
         };
         assert_eq!(failing_needs(loses), "/data");
     }
 
-    /// The boot can do without the encrypted device, but not without the file system on it.
+    /// The boot can continue without the encrypted device, but not without the file system on it.
     #[test]
     fn a_line_matters_as_much_as_the_boot_waits_for_it() {
-        let items = [fails(&Subject::host(), Some("vault"))];
-        let raised = severity_raises(&machine(), &items);
+        let items = [failing_item(&Subject::host(), Some("vault"))];
+        let raised = severity_raising_items(&facts_with_boot_lines(), &items);
         let critical: Vec<&str> = raised.iter().map(|item| item.subject.name()).collect();
         assert_eq!(
             critical,
             ["/after", "/bound", "/data", "/data/wal", "/layers"]
         );
         assert!(
-            raised
-                .iter()
-                .all(|item| item.level == Level::Critical && item.answer == Some(Answer::Fails))
+            raised.iter().all(
+                |item| item.level == Level::Critical && item.answer == Some(BootOutcome::Fails)
+            )
         );
     }
 }

@@ -1,22 +1,22 @@
 //! Everything that the next boot needs, and whether it will work.
 //!
-//! The answer to a need is the worst of its items, so that items, closing sentence, exit code and
-//! this list agree. A need without items *works*, so every check must make an item of whatever is
-//! unknown.
+//! The answer to a need is the worst answer of its items, so that items, closing sentence, exit
+//! code and this list agree. A need without items *works*, so every check must make an item for
+//! everything unknown.
 
 use std::collections::BTreeMap;
 
 use super::boot_dependencies::{BootDependency, DependencyGraph, ZFS_POOLS};
-use super::severity::line_severity;
-use crate::model::upgrade::{Answer, BootNeed, Item, Kind};
+use super::severity::boot_line_severity;
+use crate::model::upgrade::{BootNeed, BootNeedKind, BootOutcome, UpgradeItem};
 use walwise_judge::compat::Support;
 use walwise_model::facts::catalog::device::DeviceKind;
 use walwise_model::facts::catalog::mount::MountClass;
 use walwise_model::facts::catalog::{boot, device, mount};
 use walwise_model::facts::{FactSet, Scope, Subject};
 
-/// Everything that the next boot needs, ordered by kind.
-pub fn needs(facts: &FactSet, items: &[Item]) -> Vec<BootNeed> {
+/// Ordered by kind.
+pub fn list_boot_needs(facts: &FactSet, items: &[UpgradeItem]) -> Vec<BootNeed> {
     let ground = DependencyGraph::new(facts);
     let mut all: Vec<BootNeed> = need_candidates(facts)
         .into_iter()
@@ -26,35 +26,35 @@ pub fn needs(facts: &FactSet, items: &[Item]) -> Vec<BootNeed> {
     all
 }
 
-/// Extra items for lines more severe than the item about their device: an optional encrypted device
-/// below a required file system.
-pub fn severity_raises(facts: &FactSet, items: &[Item]) -> Vec<Item> {
+/// Extra items for lines that are more severe than the item about their device, for example a
+/// required file system on an optional encrypted device.
+pub fn severity_raising_items(facts: &FactSet, items: &[UpgradeItem]) -> Vec<UpgradeItem> {
     let ground = DependencyGraph::new(facts);
     let mut raised = Vec::new();
-    for line in facts.subjects(Scope::Boot) {
-        let level = line_severity(facts, line);
+    for line in facts.subjects_of_scope(Scope::Boot) {
+        let level = boot_line_severity(facts, line);
         let reached = ground.relevant_items(&BootDependency::Subject(line.clone()), items);
         let worst = reached
             .iter()
-            .filter_map(|(at, item)| at.effective_answer(item))
+            .filter_map(|(at, item)| at.effective_boot_outcome(item))
             .max();
-        let Some(worst) = worst.filter(|worst| *worst >= Answer::CannotBeTold) else {
+        let Some(worst) = worst.filter(|worst| *worst >= BootOutcome::CannotBeTold) else {
             continue;
         };
         let mut weights = reached
             .iter()
-            .filter(|(at, item)| at.effective_answer(item) == Some(worst))
+            .filter(|(at, item)| at.effective_boot_outcome(item) == Some(worst))
             .map(|(_, item)| item.level);
         if weights.any(|found| found >= level) {
             continue;
         }
-        let what = "the device under it does not come up, or may not".to_owned();
+        let what = "the underlying device does not come up, or may not".to_owned();
         let place = facts.value(line, &boot::WHERE);
-        let item = Item {
+        let item = UpgradeItem {
             place,
-            ..Item::undecided(line, level, what, Support::unknown(""))
+            ..UpgradeItem::new_undecided(line, level, what, Support::unknown(""))
         };
-        raised.push(if worst == Answer::Fails {
+        raised.push(if worst == BootOutcome::Fails {
             item.into_blocker()
         } else {
             item
@@ -64,7 +64,7 @@ pub fn severity_raises(facts: &FactSet, items: &[Item]) -> Vec<Item> {
 }
 
 struct NeedCandidate {
-    kind: Kind,
+    kind: BootNeedKind,
     subject: Subject,
     name: String,
     place: Option<String>,
@@ -72,7 +72,7 @@ struct NeedCandidate {
 }
 
 impl NeedCandidate {
-    fn into_need(self, ground: &DependencyGraph, items: &[Item]) -> BootNeed {
+    fn into_need(self, ground: &DependencyGraph, items: &[UpgradeItem]) -> BootNeed {
         let Self {
             kind,
             subject,
@@ -83,17 +83,17 @@ impl NeedCandidate {
         let reached = ground.relevant_items(&node, items);
         let answer = reached
             .iter()
-            .filter_map(|(at, item)| at.effective_answer(item))
+            .filter_map(|(at, item)| at.effective_boot_outcome(item))
             .max()
-            .unwrap_or(Answer::Works);
+            .unwrap_or(BootOutcome::Works);
         let mut why: Vec<String> = Vec::new();
         for (at, item) in reached {
             let over = at
-                .other_line(&node)
+                .other_boot_line(&node)
                 .and_then(|line| mount_point(ground.facts, line));
             let what = match (&at, over) {
                 (BootDependency::Unresolved, _) => {
-                    "it is unknown whether the device under it comes up".to_owned()
+                    "it is unknown whether the underlying device comes up".to_owned()
                 }
                 (BootDependency::Subject(_) | BootDependency::Named(_), Some(point)) => {
                     format!("{point}: {}", item.what)
@@ -141,17 +141,17 @@ fn need_candidates(facts: &FactSet) -> Vec<NeedCandidate> {
         }
     };
     let mut all = Vec::new();
-    for line in facts.subjects(Scope::Boot) {
+    for line in facts.subjects_of_scope(Scope::Boot) {
         let point = mount_point(facts, line).unwrap_or_else(|| line.name().to_owned());
         all.push(of(
-            Kind::Mount,
+            BootNeedKind::Mount,
             line,
             point,
             facts.value(line, &boot::WHERE),
         ));
     }
     if let Some(root) = undeclared_root(facts) {
-        all.push(of(Kind::Mount, &root, root.name().to_owned(), None));
+        all.push(of(BootNeedKind::Mount, &root, root.name().to_owned(), None));
     }
     for (subject, kind) in assembled_devices(facts) {
         let name = facts
@@ -167,31 +167,34 @@ fn need_candidates(facts: &FactSet) -> Vec<NeedCandidate> {
         .collect();
     let unlocked = facts.value(&host, &boot::UNLOCKED).unwrap_or_default();
     let closed = unlocked.into_iter().filter(|name| !active.contains(name));
-    all.extend(closed.map(|name| named(Kind::Crypt, name)));
+    all.extend(closed.map(|name| named(BootNeedKind::Crypt, name)));
     let swaps = facts.value(&host, &boot::SWAPS).unwrap_or_default();
-    all.extend(swaps.into_iter().map(|name| named(Kind::Swap, name)));
+    all.extend(
+        swaps
+            .into_iter()
+            .map(|name| named(BootNeedKind::Swap, name)),
+    );
     if uses_zfs(facts) {
-        all.push(named(Kind::Pool, ZFS_POOLS.to_owned()));
+        all.push(named(BootNeedKind::Pool, ZFS_POOLS.to_owned()));
     }
     all
 }
 
-/// The root file system, if neither fstab nor the kernel's command line declares it.
+/// `None` if fstab or the kernel's command line declares the root file system.
 pub(super) fn undeclared_root(facts: &FactSet) -> Option<Subject> {
     let is_root = |line: &Subject| facts.value(line, &boot::POINT).as_deref() == Some("/");
-    if facts.subjects(Scope::Boot).any(is_root) {
+    if facts.subjects_of_scope(Scope::Boot).any(is_root) {
         return None;
     }
     let root = Subject::mount("/");
     let class = facts.value(&root, &mount::CLASS)?;
-    is_on_device(class).then_some(root)
+    is_device_class(class).then_some(root)
 }
 
-fn is_on_device(class: MountClass) -> bool {
+fn is_device_class(class: MountClass) -> bool {
     matches!(class, MountClass::Block | MountClass::Network)
 }
 
-/// Whether anything here uses ZFS.
 pub(super) fn uses_zfs(facts: &FactSet) -> bool {
     !facts
         .subjects_where(&mount::CLASS, |class| class.is_zfs())
@@ -201,29 +204,27 @@ pub(super) fn uses_zfs(facts: &FactSet) -> bool {
             .is_empty()
 }
 
-/// The devices that the kernel assembles, with the kind of each.
-pub(super) fn assembled_devices(facts: &FactSet) -> BTreeMap<Subject, Kind> {
+pub(super) fn assembled_devices(facts: &FactSet) -> BTreeMap<Subject, BootNeedKind> {
     let all = facts.known_values(&device::KIND).into_iter();
     let size = |of: &Subject| facts.value(of, &device::SIZE);
     all.filter_map(|(subject, kind)| Some((subject.clone(), need_kind(kind, size(subject))?)))
         .collect()
 }
 
-/// The kind of a device between a file system and its disks; `None` if the kernel need not assemble
-/// it.
-fn need_kind(kind: DeviceKind, size: Option<u64>) -> Option<Kind> {
+/// `None` if the kernel need not assemble the device.
+fn need_kind(kind: DeviceKind, size: Option<u64>) -> Option<BootNeedKind> {
     match kind {
-        DeviceKind::Md => Some(Kind::Array),
+        DeviceKind::Md => Some(BootNeedKind::Array),
         DeviceKind::Lvm
         | DeviceKind::Dmraid
         | DeviceKind::Vdo
         | DeviceKind::Dm
         | DeviceKind::Bcache
-        | DeviceKind::Drbd => Some(Kind::Volume),
-        DeviceKind::Crypt => Some(Kind::Crypt),
-        // zram is created at each boot, usually for swap; without a size it was never set up.
-        DeviceKind::Zram => (size != Some(0)).then_some(Kind::Swap),
-        DeviceKind::Multipath => Some(Kind::Multipath),
+        | DeviceKind::Drbd => Some(BootNeedKind::Volume),
+        DeviceKind::Crypt => Some(BootNeedKind::Crypt),
+        // zram is created at each boot, usually for swap; a zram of size 0 was never set up.
+        DeviceKind::Zram => (size != Some(0)).then_some(BootNeedKind::Swap),
+        DeviceKind::Multipath => Some(BootNeedKind::Multipath),
         DeviceKind::Disk
         | DeviceKind::Partition
         | DeviceKind::Zvol
@@ -242,8 +243,8 @@ mod tests {
     fn a_zram_that_nobody_has_set_up_is_needed_by_nobody() {
         let needed = |kind: DeviceKind, size: u64| {
             let (mut facts, of) = (FactSet::default(), Subject::device("zram0"));
-            facts.insert_known(&of, &device::KIND, kind, Source::call("x"));
-            facts.insert_known(&of, &device::SIZE, size, Source::call("x"));
+            facts.insert_known(&of, &device::KIND, kind, Source::system_call("x"));
+            facts.insert_known(&of, &device::SIZE, size, Source::system_call("x"));
             !assembled_devices(&facts).is_empty()
         };
         assert!(!needed(DeviceKind::Zram, 0) && needed(DeviceKind::Zram, 4096));

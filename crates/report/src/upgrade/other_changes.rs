@@ -1,29 +1,30 @@
-//! Changes outside boot lines: findings, verdicts, mkfs features that the kernel cannot mount, and
-//! on-disk formats.
+//! Changes outside boot lines: findings, verdicts, on-disk formats, and mkfs features that the
+//! kernel cannot mount.
 
 use super::boot_dependencies::ZFS_POOLS;
-use super::change::{
-    applies, from_finding, index_findings, is_about_boot, is_undecided, tests_fact,
+use super::kernel_vendor::{is_same_custom_builder, kernel_and_vendor};
+use super::layers::{is_other_distribution_release, is_same_kernel};
+use super::upgrade_item::{
+    finding_applies, finding_tests_fact, index_findings, is_about_boot, is_undecided,
+    item_from_finding,
 };
-use super::kernel_vendor::{is_same_builder, kernel_and_vendor};
-use super::layer::{is_other_release, is_same_kernel};
 use crate::model::Report;
-use crate::model::upgrade::{Answer, Item, Part};
+use crate::model::upgrade::{BootOutcome, UpgradeItem, UpgradeSection};
 use walwise_judge::compat::{self, DiskFormat, Support};
 use walwise_judge::durability::{Verdict, VerdictKind};
 use walwise_judge::rules::{Finding, Level};
 use walwise_model::facts::catalog::{device, host, kernel, mount};
 use walwise_model::facts::{FactSet, Subject};
 
-pub fn other_items(real: &Report, supposed: &Report) -> Vec<Item> {
-    let mut items = finding_items(real, supposed);
-    items.extend(verdict_items(real, supposed));
-    items.extend(mkfs_default_items(&real.facts, &supposed.facts));
+pub fn other_items(real: &Report, supposed: &Report) -> Vec<UpgradeItem> {
+    let mut items = changed_finding_items(real, supposed);
+    items.extend(changed_verdict_items(real, supposed));
+    items.extend(unmountable_mkfs_default_items(&real.facts, &supposed.facts));
     items.extend(disk_format_items(&real.facts, &supposed.facts));
     items
 }
 
-fn finding_items(real: &Report, supposed: &Report) -> Vec<Item> {
+fn changed_finding_items(real: &Report, supposed: &Report) -> Vec<UpgradeItem> {
     let (before, now) = (index_findings(real), index_findings(supposed));
     let mut items = Vec::new();
     for (name, finding) in &now {
@@ -32,76 +33,79 @@ fn finding_items(real: &Report, supposed: &Report) -> Vec<Item> {
             is_undecided(was) == is_undecided(finding)
                 && comparable_parts(was) == comparable_parts(finding)
         });
-        if is_about_boot(finding) && applies(finding) {
+        if is_about_boot(finding) && finding_applies(finding) {
             continue;
         }
         if same {
-            // A known kernel fault is reported even if the running kernel has it too.
+            // A known kernel fault is reported even if the running kernel has it, too.
             items.extend(
-                is_kernel_fault(finding).then(|| from_finding(Part::Already, finding, true)),
+                is_critical_kernel_fault(finding)
+                    .then(|| item_from_finding(UpgradeSection::Already, finding, true)),
             );
             continue;
         }
         // A *keep* finding means that a mistake is gone.
         let part = match (is_undecided(finding), finding.level) {
-            (true, _) => Part::NotKnown,
-            (false, Level::Keep) => Part::Better,
-            (false, _) if tests_fact(finding, kernel::ZFS_SUPPORT.name()) => Part::Blocker,
-            (false, _) => Part::Changes,
+            (true, _) => UpgradeSection::NotKnown,
+            (false, Level::Keep) => UpgradeSection::Better,
+            (false, _) if finding_tests_fact(finding, kernel::ZFS_SUPPORT.name()) => {
+                UpgradeSection::Blocker
+            }
+            (false, _) => UpgradeSection::Changes,
         };
-        let of_zfs = tests_fact(finding, kernel::ZFS_SUPPORT.name());
-        // Another release has its own ZFS module, unless one is assumed.
+        let of_zfs = finding_tests_fact(finding, kernel::ZFS_SUPPORT.name());
+        // Another release has its own ZFS module, unless the user assumed a module version.
         let named = supposed
             .facts
             .is_assumed(&Subject::host(), kernel::ZFS_VERSION.id());
-        if of_zfs && !named && is_other_release(&real.facts, &supposed.facts) {
+        if of_zfs && !named && is_other_distribution_release(&real.facts, &supposed.facts) {
             continue;
         }
         let answer = if is_undecided(finding) {
-            Answer::CannotBeTold
+            BootOutcome::CannotBeTold
         } else {
-            Answer::Fails
+            BootOutcome::Fails
         };
         let (answer, name) = (
             of_zfs.then_some(answer),
             of_zfs.then(|| ZFS_POOLS.to_owned()),
         );
-        items.push(Item {
+        items.push(UpgradeItem {
             answer,
             name,
-            ..from_finding(part, finding, false)
+            ..item_from_finding(part, finding, false)
         });
     }
     for (name, finding) in before {
         if now.contains_key(&name) || is_undecided(finding) || is_about_boot(finding) {
             continue;
         }
-        // Advice can disappear because the new kernel lacks a feature; only a fault that ends is an
-        // improvement.
+        // Advice can disappear because the new kernel lacks a feature; only the end of a fault is
+        // an improvement.
         let part = if finding.level >= Level::Warning {
-            Part::Better
+            UpgradeSection::Better
         } else {
-            Part::Changes
+            UpgradeSection::Changes
         };
         let what = format!("no longer: {}", finding.title);
-        items.push(Item {
+        items.push(UpgradeItem {
             what,
             because: String::new(),
-            ..from_finding(part, finding, false)
+            ..item_from_finding(part, finding, false)
         });
     }
     items
 }
 
-/// Whether a finding is a critical fault of the kernel itself.
-fn is_kernel_fault(finding: &Finding) -> bool {
-    applies(finding)
+/// True for a critical fault of the kernel itself.
+fn is_critical_kernel_fault(finding: &Finding) -> bool {
+    finding_applies(finding)
         && finding.level == Level::Critical
-        && tests_fact(finding, kernel::VERSION.name())
+        && finding_tests_fact(finding, kernel::VERSION.name())
 }
 
-/// The parts of a finding that call for action. Of undecided ones the title is the same on every
-/// kernel, but the missing facts differ.
+/// The parts of a finding that matter to an admin. An undecided finding has one title on every
+/// kernel, but different missing facts.
 fn comparable_parts(finding: &Finding) -> impl PartialEq + use<> {
     let advice: Vec<(&str, String)> = finding
         .advice
@@ -116,7 +120,7 @@ fn comparable_parts(finding: &Finding) -> impl PartialEq + use<> {
     )
 }
 
-fn verdict_items(real: &Report, supposed: &Report) -> Vec<Item> {
+fn changed_verdict_items(real: &Report, supposed: &Report) -> Vec<UpgradeItem> {
     let mut items = Vec::new();
     for Verdict {
         target,
@@ -137,9 +141,9 @@ fn verdict_items(real: &Report, supposed: &Report) -> Vec<Item> {
             VerdictKind::ProvenByDrill | VerdictKind::Durable => Level::Keep,
         };
         let part = if *standing < before {
-            Part::Changes
+            UpgradeSection::Changes
         } else {
-            Part::Better
+            UpgradeSection::Better
         };
         let what = format!(
             "the verdict changes from {} to {}",
@@ -147,17 +151,16 @@ fn verdict_items(real: &Report, supposed: &Report) -> Vec<Item> {
             standing.as_str()
         );
         let because = sentence.clone();
-        items.push(Item {
+        items.push(UpgradeItem {
             because,
-            ..Item::change(part, level, target, what, Support::unknown(""))
+            ..UpgradeItem::new_change(part, level, target, what, Support::unknown(""))
         });
     }
     items
 }
 
-/// File systems that mkfs creates by default with features that the kernel cannot, or may not,
-/// mount.
-fn mkfs_default_items(real: &FactSet, supposed: &FactSet) -> Vec<Item> {
+/// File systems that mkfs creates with default features which the kernel cannot, or may not, mount.
+fn unmountable_mkfs_default_items(real: &FactSet, supposed: &FactSet) -> Vec<UpgradeItem> {
     let of = |facts: &FactSet, fs: &str| {
         let key = match fs {
             "ext4" => &host::E2FSPROGS,
@@ -165,7 +168,7 @@ fn mkfs_default_items(real: &FactSet, supposed: &FactSet) -> Vec<Item> {
             _ => &host::BTRFSPROGS,
         };
         let (version, vendor) = kernel_and_vendor(facts)?;
-        Some(compat::mkfs_defaults(
+        Some(compat::mountability_of_mkfs_defaults(
             fs,
             &facts.value(&Subject::host(), key)?,
             &version,
@@ -183,21 +186,21 @@ fn mkfs_default_items(real: &FactSet, supposed: &FactSet) -> Vec<Item> {
         }
         let already = of(real, fs).is_some_and(|now| now.effect == then.effect);
         let part = if already {
-            Part::Already
+            UpgradeSection::Already
         } else {
-            Part::Changes
+            UpgradeSection::Changes
         };
-        let what = format!("a new {fs} may not mount with this kernel and these tools");
-        items.push(Item {
+        let what = format!("a newly created {fs} may not mount with this kernel and these tools");
+        items.push(UpgradeItem {
             already,
-            ..Item::change(part, Level::Warning, &Subject::host(), what, then)
+            ..UpgradeItem::new_change(part, Level::Warning, &Subject::host(), what, then)
         });
     }
     items
 }
 
-/// On-disk formats that not every kernel supports.
-fn disk_format_items(real: &FactSet, supposed: &FactSet) -> Vec<Item> {
+/// Items for on-disk formats that not every kernel supports.
+fn disk_format_items(real: &FactSet, supposed: &FactSet) -> Vec<UpgradeItem> {
     let mut found: Vec<(Subject, DiskFormat)> = Vec::new();
     for (mounted, features) in supposed.known_values(&mount::XFS_FEATURES) {
         if !features.iter().any(|feature| feature == "crc") {
@@ -210,14 +213,14 @@ fn disk_format_items(real: &FactSet, supposed: &FactSet) -> Vec<Item> {
     for array in supposed.subjects_where(&device::MD_METADATA, |metadata| metadata == "0.90") {
         found.push((array, DiskFormat::Md090));
     }
-    // A format in use is supported by the running kernel, whatever the table says.
+    // The running kernel supports a format in use, whatever the table contains.
     let same = is_same_kernel(real, supposed);
     let mut items = Vec::new();
     let (now, then) = (kernel_and_vendor(real), kernel_and_vendor(supposed));
-    let judge = if is_same_builder(now.as_ref(), then.as_ref()) {
-        compat::format_if_rebuilt
+    let judge = if is_same_custom_builder(now.as_ref(), then.as_ref()) {
+        compat::format_support_if_rebuilt
     } else {
-        compat::format_support
+        compat::disk_format_support
     };
     let Some((version, vendor)) = then else {
         return items;
@@ -225,7 +228,7 @@ fn disk_format_items(real: &FactSet, supposed: &FactSet) -> Vec<Item> {
     for (subject, format) in found {
         let then = judge(format, &version, &vendor);
         let effect = then.effect;
-        let is = Item::undecided(
+        let is = UpgradeItem::new_undecided(
             &subject,
             Level::Critical,
             format!("it is {}", format.describe()),

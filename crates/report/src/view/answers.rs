@@ -1,4 +1,4 @@
-//! Answers and fixes as text, the same in every output.
+//! Answers and fixes as text, with one wording for all outputs.
 
 use super::section::{Badge, Bullet, Detail, Grid};
 use super::{RichText, wording};
@@ -6,11 +6,10 @@ use crate::fixes::Fix;
 use crate::model::answer::{Answer, AnswerAction, AnswerValue, Topic};
 use crate::{FilesystemChoice, Report, TargetSummary};
 use walwise_judge::rules::Risk;
-use walwise_model::escape::Command;
+use walwise_model::escape::ShellCommand;
 use walwise_model::facts::Scope;
-use walwise_model::text::latency;
+use walwise_model::text::format_latency;
 
-/// A row of the answers.
 #[derive(Clone, Debug)]
 pub struct AnswerRow {
     pub topic: Topic,
@@ -21,7 +20,7 @@ pub struct AnswerRow {
     pub why: String,
 }
 
-/// The rows that apply to a target.
+/// Topics that do not apply to the target are left out.
 pub fn answer_rows(target: &TargetSummary) -> Vec<AnswerRow> {
     let applies = |(_, answer): &(&Topic, &Answer)| answer.action != AnswerAction::NotApplicable;
     target
@@ -40,7 +39,7 @@ fn answer_row(target: &TargetSummary, topic: Topic, answer: &Answer) -> AnswerRo
         .unwrap_or_default();
     let interrupts = match answer.risk {
         Some(Risk::None | Risk::NeedsRemount) | None => String::new(),
-        Some(risk) => format!(", {}", wording::interruption(risk)),
+        Some(risk) => format!(", {}", wording::interruption_text(risk)),
     };
     let recommended = match (answer.action, value) {
         (AnswerAction::Keep, Some(value)) => format!("keep {value}{basis}"),
@@ -65,15 +64,15 @@ fn answer_row(target: &TargetSummary, topic: Topic, answer: &Answer) -> AnswerRo
         now: answer
             .current
             .as_ref()
-            .map_or_else(|| missing_value(target, topic), value_text),
+            .map_or_else(|| missing_value_text(target, topic), value_text),
         action: answer.action,
         recommended,
         why: answer.reason.clone(),
     }
 }
 
-/// The text for a missing value.
-fn missing_value(target: &TargetSummary, topic: Topic) -> String {
+/// The text for a value that is not known or does not exist yet.
+fn missing_value_text(target: &TargetSummary, topic: Topic) -> String {
     match topic {
         Topic::CommitLatency if target.kind.is_device() => "not mounted",
         Topic::CommitLatency => "not measured",
@@ -93,11 +92,11 @@ fn missing_value(target: &TargetSummary, topic: Topic) -> String {
     .to_owned()
 }
 
-/// A value as its server, the mount table or mkfs writes it.
+/// The value in the syntax of the server, the mount table or mkfs.
 fn value_text(value: &AnswerValue) -> String {
     match value {
         AnswerValue::Text(text) => text.clone(),
-        AnswerValue::Latency(of) => latency(of.median_us, of.low_us, of.high_us, of.p99_us),
+        AnswerValue::Latency(of) => format_latency(of.median_us, of.low_us, of.high_us, of.p99_us),
     }
 }
 
@@ -133,11 +132,11 @@ pub fn answers_grid(rows: Vec<AnswerRow>) -> Grid {
     }
 }
 
-/// The file systems that can be created on a free disk, in display order.
-pub fn filesystem_candidates(report: &Report, target: &TargetSummary) -> Option<Grid> {
+/// `None` if the target is not a free disk, or no file system can be created.
+pub fn filesystem_candidates_grid(report: &Report, target: &TargetSummary) -> Option<Grid> {
     let plan = report.plan(&target.target)?;
     let is_first = |choice: &FilesystemChoice| {
-        plan.wanted()
+        plan.accepted_filesystem_request()
             .map_or(choice.first, |wanted| wanted == choice)
     };
     let best = plan
@@ -187,15 +186,17 @@ pub fn filesystem_candidates(report: &Report, target: &TargetSummary) -> Option<
     })
 }
 
-/// A fix with its commands, its source and its rules.
+/// A bullet with the commands or the remedy, the source of the value in force, and the rules.
 pub fn fix_bullet(report: &Report, target: Option<&TargetSummary>, fix: &Fix<'_>) -> Bullet {
     let explain = || {
-        let command = Command::new("walwise explain ").value(fix.rules.first()?)?;
+        let command = ShellCommand::new("walwise explain ").append_value(fix.rules.first()?)?;
         let command = match target {
-            Some(target) => command.literal(" ").value(target.target.name())?,
+            Some(target) => command
+                .append_literal(" ")
+                .append_value(target.target.name())?,
             None => command,
         };
-        report.host.command(command)
+        report.host.with_run_options(command)
     };
     let mut beneath = Vec::new();
     match (&fix.commands[..], &fix.remedy) {
@@ -209,7 +210,7 @@ pub fn fix_bullet(report: &Report, target: Option<&TargetSummary>, fix: &Fix<'_>
             .map(|seen| Detail::Verbose("read from", seen.clone().into())),
     );
     let subject = wording::subject_name(fix.subject);
-    // A target has one mount and one server, but can have several disks, so only these are named.
+    // A target has one mount and one server, but can have several disks, so only disks are named.
     let is_plain = target.is_some() && fix.subject.scope() != Scope::Device;
     let title = if is_plain || fix.title.contains(&subject) {
         fix.title.clone()
@@ -219,11 +220,11 @@ pub fn fix_bullet(report: &Report, target: Option<&TargetSummary>, fix: &Fix<'_>
     let written = fix
         .rules
         .iter()
-        .map(|rule| wording::level_as_written(report, rule))
+        .map(|rule| wording::original_level_suffix(report, rule))
         .collect::<String>();
     Bullet {
         note: fix.setting.map_or_else(RichText::default, |_| {
-            format!("interrupts: {}", wording::interruption(fix.risk)).into()
+            format!("interrupts: {}", wording::interruption_text(fix.risk)).into()
         }),
         rule: fix.rules.join(", "),
         details: beneath,

@@ -1,18 +1,17 @@
-//! The differences from a saved report: what is dangerous now, what is fixed, changed facts, and
-//! shifts of commit latency.
+//! The differences from a saved report: new dangers, fixed findings, changed facts, and shifts of
+//! commit latency.
 //!
-//! Equal changes of many subjects share a line; drifting and derived facts are only counted, so
-//! that they do not hide real changes. The JSON has all of them.
+//! Equal changes of many subjects share a line. Drifting and derived facts are only counted, so
+//! that they do not hide real changes; the JSON has all facts.
 
-mod first_names {
-    //! Many names in a line.
+mod limited_name_list {
 
     use crate::view::wording;
     use walwise_model::text::names_and_count;
 
     const MAX_NAMES: usize = 6;
 
-    pub fn first_names(names: impl Iterator<Item = String>) -> String {
+    pub fn join_names_with_limit(names: impl Iterator<Item = String>) -> String {
         let names: Vec<String> = names.collect();
         names_and_count(
             &wording::distinct(names.iter().map(String::as_str)),
@@ -20,48 +19,52 @@ mod first_names {
         )
     }
 }
-mod facts {
-    //! Changed facts, equal changes of many subjects in one line; derived and drifting ones are
-    //! counted.
+mod changed_facts {
+    //! Changed facts: equal changes of many subjects share a line; derived and drifting facts are
+    //! only counted.
 
     use std::collections::{BTreeMap, BTreeSet};
 
-    use super::first_names::first_names;
-    use crate::model::difference::{Difference, FactChange, Shown};
+    use super::limited_name_list::join_names_with_limit;
+    use crate::model::difference::{Difference, DisplayedValue, FactChange};
     use crate::view::{RichText, Section, wording};
-    use walwise_model::facts::{Nature, Subject};
+    use walwise_model::facts::{FactStability, Subject};
 
-    pub fn sections(difference: &Difference) -> Vec<Section> {
-        let of = |nature: &[Nature]| {
+    pub fn changed_fact_sections(difference: &Difference) -> Vec<Section> {
+        let of = |nature: &[FactStability]| {
             let wanted = |change: &&FactChange| nature.contains(&change.nature);
             difference.facts.iter().filter(wanted).collect::<Vec<_>>()
         };
-        let lasting = of(&[Nature::Lasting, Nature::Identity, Nature::Assigned]);
-        let follow: Vec<_> = of(&[Nature::Concluded])
+        let lasting = of(&[
+            FactStability::Lasting,
+            FactStability::Identity,
+            FactStability::Assigned,
+        ]);
+        let follow: Vec<_> = of(&[FactStability::Concluded])
             .into_iter()
-            .filter(|change| change.values().is_some())
+            .filter(|change| change.known_values().is_some())
             .collect();
-        let drift = of(&[Nature::Drifting]).len();
+        let drift = of(&[FactStability::Drifting]).len();
         let (both, one): (Vec<&FactChange>, Vec<&FactChange>) = lasting
             .into_iter()
-            .partition(|change| change.values().is_some());
-        let mut changed = Section::part("Changed");
+            .partition(|change| change.known_values().is_some());
+        let mut changed = Section::new_part("Changed");
         for ((fact, change), subjects) in group_equal_changes(&both) {
-            let subjects = first_names(subjects.into_iter().map(wording::subject_name));
-            changed.push(RichText::code(fact).append(format!(" of {subjects}: {change}")));
+            let subjects = join_names_with_limit(subjects.into_iter().map(wording::subject_name));
+            changed.push_sentence(RichText::code(fact).append(format!(" of {subjects}: {change}")));
         }
         let names = |changes: &[&FactChange]| {
             let distinct: BTreeSet<&str> = changes.iter().map(|change| change.fact).collect();
-            first_names(distinct.into_iter().map(str::to_owned))
+            join_names_with_limit(distinct.into_iter().map(str::to_owned))
         };
-        let mut rest = Section::part("");
+        let mut rest = Section::new_part("");
         if !follow.is_empty() {
             let because = if both.is_empty() {
                 "Derived differences"
             } else {
                 "Derived changes"
             };
-            rest.push(format!("{because}: {}", names(&follow)));
+            rest.push_sentence(format!("{because}: {}", names(&follow)));
         }
         let known =
             |change: &&FactChange| change.now.as_ref().is_some_and(|now| now.value().is_some());
@@ -69,29 +72,29 @@ mod facts {
         for (what, changes) in [("Now unknown", lost), ("Newly readable", learnt)] {
             if !changes.is_empty() {
                 let count = wording::count_noun(changes.len(), "fact");
-                rest.push(format!("{what}: {count}: {}", names(&changes)));
+                rest.push_sentence(format!("{what}: {count}: {}", names(&changes)));
             }
         }
         if drift > 0 {
             let count = wording::count_noun(drift, "fact");
-            rest.push(format!(
+            rest.push_sentence(format!(
                 "{count} that change constantly (free space …) omitted; see JSON"
             ));
         }
         [changed, rest]
             .into_iter()
-            .filter_map(Section::non_empty)
+            .filter_map(Section::none_if_empty)
             .collect()
     }
 
-    /// Groups equal changes, in the order of the first: fact and change as text, and the subjects.
+    /// One group for each fact and change, in order of first occurrence.
     pub fn group_equal_changes<'c>(
         changes: &[&'c FactChange],
     ) -> Vec<((&'static str, String), Vec<&'c Subject>)> {
         let mut groups: Vec<((&'static str, String), Vec<&Subject>)> = Vec::new();
         let mut at: BTreeMap<(&str, String), usize> = BTreeMap::new();
         for change in changes {
-            let Some((before, now)) = change.values() else {
+            let Some((before, now)) = change.known_values() else {
                 continue;
             };
             let key = (change.fact, change_text(before, now));
@@ -104,9 +107,9 @@ mod facts {
         groups
     }
 
-    /// The old and the new value; of lists what was added and removed.
-    fn change_text(before: &Shown, now: &Shown) -> String {
-        let (Shown::Words(before), Shown::Words(now)) = (before, now) else {
+    /// The old and the new value; for lists, the added and removed items.
+    fn change_text(before: &DisplayedValue, now: &DisplayedValue) -> String {
+        let (DisplayedValue::Words(before), DisplayedValue::Words(now)) = (before, now) else {
             return format!("{} → {}", before.text(), now.text());
         };
         let without = |of: &[String], other: &[String]| {
@@ -121,26 +124,25 @@ mod facts {
             .map(|(what, words)| format!("{what} {words}"))
             .collect();
         if parts.is_empty() {
-            "the same items, repeated differently".to_owned()
+            "same items in a different number".to_owned()
         } else {
             parts.join("; ")
         }
     }
 }
-mod shift {
-    //! The shift of commit latency: a table, a sentence, and likely causes.
+mod latency_shift {
 
-    use super::facts::group_equal_changes;
-    use super::first_names::first_names;
+    use super::changed_facts::group_equal_changes;
+    use super::limited_name_list::join_names_with_limit;
     use crate::model::difference::{Difference, FactChange, ProbeShift, RowShift};
     use crate::view::section::Grid;
     use crate::view::{RichText, Section, wording};
     use walwise_measure::measure::{Estimate, Shift, ShiftDirection};
     use walwise_model::facts::Subject;
-    use walwise_model::text::micros;
+    use walwise_model::text::format_micros;
 
     pub fn latency_section(difference: &Difference, probe: &ProbeShift) -> Section {
-        let mut section = Section::part(
+        let mut section = Section::new_part(
             RichText::plain("Commit latency on ")
                 .append_code(probe.target.name())
                 .append(format!(
@@ -164,7 +166,7 @@ mod shift {
         });
         let (then, now) = (&probe.directory_before, &probe.directory_now);
         if then != now {
-            section.push(
+            section.push_sentence(
                 RichText::plain("Measured in ")
                     .append_code(then)
                     .append(" then, in ")
@@ -172,9 +174,9 @@ mod shift {
                     .append(" now."),
             );
         }
-        section.push(shift_sentence(probe));
+        section.push_sentence(shift_sentence(probe));
         if probe.is_significant() {
-            section.push(cause_sentence(difference, probe));
+            section.push_sentence(cause_sentence(difference, probe));
         }
         section
     }
@@ -182,8 +184,8 @@ mod shift {
     fn shift_row(row: &RowShift, is_judged: bool) -> Vec<String> {
         let mut cells = vec![
             row.method.name().to_owned(),
-            micros(row.before_us.value),
-            micros(row.now_us.value),
+            format_micros(row.before_us.value),
+            format_micros(row.now_us.value),
         ];
         let Some(Shift {
             percent: Estimate { value, low, high },
@@ -204,11 +206,11 @@ mod shift {
         cells.extend(match moved {
             _ if !is_judged => signed("not compared"),
             ShiftDirection::Not => signed("no significant change"),
-            // The word for the direction replaces the sign.
+            // The word `slower` or `faster` replaces plus or minus.
             moved => {
                 let (least, most) = (low.abs().min(high.abs()), low.abs().max(high.abs()));
                 [
-                    format!("{:.0} % {}", value.abs(), direction(moved)),
+                    format!("{:.0} % {}", value.abs(), direction_word(moved)),
                     format!("{least:.0} % – {most:.0} %"),
                     String::new(),
                 ]
@@ -222,7 +224,7 @@ mod shift {
         format!("{:+.0} %", value.round() + 0.0)
     }
 
-    fn direction(moved: ShiftDirection) -> &'static str {
+    fn direction_word(moved: ShiftDirection) -> &'static str {
         match moved {
             ShiftDirection::Slower => "slower",
             ShiftDirection::Faster => "faster",
@@ -253,7 +255,7 @@ mod shift {
             moved => format!(
                 "A commit with {method} is {:.0} % {} (at least {:.0} %), beyond noise.",
                 shift.percent.value.abs(),
-                direction(moved),
+                direction_word(moved),
                 shift.percent.low.abs().min(shift.percent.high.abs())
             ),
         }
@@ -261,10 +263,10 @@ mod shift {
 
     fn cause_sentence(difference: &Difference, probe: &ProbeShift) -> String {
         if !difference.same_host {
-            return "The hosts differ, which explains it.".to_owned();
+            return "The hosts differ, which explains the shift.".to_owned();
         }
         if probe.likely_causes.is_empty() {
-            return "No known fact that affects it has changed.".to_owned();
+            return "No known fact that affects commit latency has changed.".to_owned();
         }
         let is_one = |change: &&FactChange| {
             probe
@@ -276,7 +278,7 @@ mod shift {
         let words = |((fact, change), subjects): ((&str, String), Vec<&Subject>)| {
             format!(
                 "{fact} of {} ({change})",
-                first_names(subjects.into_iter().map(wording::subject_name))
+                join_names_with_limit(subjects.into_iter().map(wording::subject_name))
             )
         };
         let causes: Vec<String> = group_equal_changes(&changes)
@@ -287,7 +289,7 @@ mod shift {
             [one] => format!("Likely cause: {one}."),
             several => format!(
                 "Likely cause, one of: {}.",
-                first_names(several.iter().cloned())
+                join_names_with_limit(several.iter().cloned())
             ),
         }
     }
@@ -296,23 +298,23 @@ mod shift {
 use super::section::{Badge, Bullet};
 use super::{RichText, Section, wording};
 use crate::Report;
-use crate::model::difference::{Class, Difference, FindingChange, VerdictChange};
-use first_names::first_names;
+use crate::model::difference::{Difference, FindingChange, FindingChangeKind, VerdictChange};
+use limited_name_list::join_names_with_limit;
 use walwise_judge::rules::Level;
 use walwise_model::facts::{Scope, Subject};
 
-/// The sections about the baseline, if there is one.
-pub fn sections(report: &Report) -> Vec<Section> {
+/// Empty without a baseline.
+pub fn baseline_sections(report: &Report) -> Vec<Section> {
     let Some(difference) = &report.baseline else {
         return Vec::new();
     };
     let before = &difference.before;
-    let mut top = Section::top(format!(
+    let mut top = Section::new_top(format!(
         "Since the baseline of {} (walwise {}, {}, Linux {})",
         before.when, before.walwise, before.os, before.kernel
     ));
     if !difference.same_host {
-        top.push(
+        top.push_sentence(
             RichText::plain("ANOTHER HOST: the baseline is from ")
                 .append_code(&before.host)
                 .append(", this report from ")
@@ -321,30 +323,30 @@ pub fn sections(report: &Report) -> Vec<Section> {
         );
     }
     if !difference.has_lasting_changes() {
-        top.push("No lasting differences.");
+        top.push_sentence("No lasting differences.");
     }
     let mut sections = vec![top];
     let parts = [
         worse_section(difference),
         better_section(difference),
-        no_longer_checked(difference),
-        lower_levels(difference),
-        subject_changes(difference),
+        no_longer_checked_section(difference),
+        lower_level_changes_section(difference),
+        subject_changes_section(difference),
     ];
     sections.extend(parts.into_iter().flatten());
-    sections.extend(facts::sections(difference));
+    sections.extend(changed_facts::changed_fact_sections(difference));
     sections.extend(
         difference
             .probes
             .iter()
-            .map(|probe| shift::latency_section(difference, probe)),
+            .map(|probe| latency_shift::latency_section(difference, probe)),
     );
-    sections.extend(unchanged_counts(difference));
+    sections.extend(unchanged_section(difference));
     sections
 }
 
-/// Worse verdicts and findings of a higher level, the worst first; then findings that can no longer
-/// be decided.
+/// Worse verdicts and findings at a higher level, the worst first, and then findings that can no
+/// longer be decided.
 fn worse_section(difference: &Difference) -> Option<Section> {
     let verdicts = difference
         .verdicts
@@ -359,26 +361,29 @@ fn worse_section(difference: &Difference) -> Option<Section> {
     let open = |f: &&FindingChange| {
         let undecided = f.now.as_ref().is_some_and(|now| !now.applies);
         undecided
-            && matches!(f.class, Class::Undecided | Class::Appeared)
+            && matches!(
+                f.class,
+                FindingChangeKind::Undecided | FindingChangeKind::Appeared
+            )
             && f.level() >= Level::Warning
     };
     let open: Vec<&FindingChange> = difference.findings.iter().filter(open).collect();
-    let mut section = Section::part("Worse now");
+    let mut section = Section::new_part("Worse now");
     let findings = worse
         .into_iter()
-        .filter_map(|finding| finding_bullet(finding, &change_suffix(finding)));
+        .filter_map(|finding| finding_bullet(finding, &previous_state_suffix(finding)));
     section.push_bullets(
         &COLUMNS,
         verdicts.map(verdict_bullet).chain(findings).collect(),
     );
     if !open.is_empty() {
         let count = wording::count_noun(open.len(), "finding");
-        let names = first_names(open.iter().map(|finding| finding.rule.clone()));
-        section.push(format!(
+        let names = join_names_with_limit(open.iter().map(|finding| finding.rule.clone()));
+        section.push_sentence(format!(
             "{count} at warning level or above no longer decidable: {names}"
         ));
     }
-    section.non_empty()
+    section.none_if_empty()
 }
 
 const COLUMNS: [&str; 4] = ["now", "of", "what", "rule"];
@@ -389,17 +394,16 @@ fn verdict_bullet(change: &VerdictChange) -> Bullet {
     Bullet::with_badge(Badge::Standing(change.now), says)
 }
 
-/// Why a finding is worse, unless it simply applies now.
-fn change_suffix(finding: &FindingChange) -> String {
+/// The reason why a finding is worse; empty if it did not apply before.
+fn previous_state_suffix(finding: &FindingChange) -> String {
     match (finding.class, &finding.before) {
-        (Class::Level, Some(before)) => format!(", was {}", before.level.as_str()),
-        (Class::Decided, _) => ", was undecided".to_owned(),
-        (Class::Appeared, _) => ", not in the baseline".to_owned(),
+        (FindingChangeKind::Level, Some(before)) => format!(", was {}", before.level.as_str()),
+        (FindingChangeKind::Decided, _) => ", was undecided".to_owned(),
+        (FindingChangeKind::Appeared, _) => ", not in the baseline".to_owned(),
         _ => String::new(),
     }
 }
 
-/// Better verdicts, and fixed findings.
 fn better_section(difference: &Difference) -> Option<Section> {
     let verdicts = difference
         .verdicts
@@ -409,36 +413,37 @@ fn better_section(difference: &Difference) -> Option<Section> {
         .findings
         .iter()
         .filter(|f| f.is_fixed() && f.level() >= Level::Warning);
-    let mut section = Section::part("Better now");
+    let mut section = Section::new_part("Better now");
     let fixed = fixed.filter_map(|finding| finding_bullet(finding, ", fixed"));
     section.push_bullets(
         &COLUMNS,
         verdicts.map(verdict_bullet).chain(fixed).collect(),
     );
-    section.non_empty()
+    section.none_if_empty()
 }
 
-/// Findings whose rule or subject is no longer checked.
-fn no_longer_checked(difference: &Difference) -> Option<Section> {
-    let gone =
-        |f: &&FindingChange| f.class == Class::Gone && f.before.as_ref().is_some_and(|b| b.applies);
+/// Critical findings and warnings whose rule or subject is no longer checked.
+fn no_longer_checked_section(difference: &Difference) -> Option<Section> {
+    let gone = |f: &&FindingChange| {
+        f.class == FindingChangeKind::Gone && f.before.as_ref().is_some_and(|b| b.applies)
+    };
     let serious = difference
         .findings
         .iter()
         .filter(gone)
         .filter(|f| f.level() >= Level::Warning);
-    let mut section = Section::part("No longer checked");
+    let mut section = Section::new_part("No longer checked");
     section.push_bullets(
         &COLUMNS,
         serious
             .filter_map(|finding| finding_bullet(finding, ""))
             .collect(),
     );
-    section.non_empty()
+    section.none_if_empty()
 }
 
 fn finding_bullet(finding: &FindingChange, how: &str) -> Option<Bullet> {
-    let latest = finding.latest()?;
+    let latest = finding.latest_state()?;
     let of = wording::subject_name(&finding.subject);
     let aside = RichText::code(&finding.rule).append(how);
     Some(Bullet {
@@ -448,8 +453,8 @@ fn finding_bullet(finding: &FindingChange, how: &str) -> Option<Bullet> {
     })
 }
 
-/// New and fixed findings below warning, a line each.
-fn lower_levels(difference: &Difference) -> Option<Section> {
+/// Two lines with the rule ids of new and of fixed findings below the level of a warning.
+fn lower_level_changes_section(difference: &Difference) -> Option<Section> {
     let light = || {
         difference
             .findings
@@ -466,28 +471,28 @@ fn lower_levels(difference: &Difference) -> Option<Section> {
             light().filter(|f| f.is_fixed()).collect(),
         ),
     ];
-    let mut section = Section::part("");
+    let mut section = Section::new_part("");
     for (what, findings) in lines
         .into_iter()
         .filter(|(_, findings)| !findings.is_empty())
     {
-        let ids = first_names(findings.iter().map(|finding| finding.rule.clone()));
-        section.push(format!("{what}: {ids}"));
+        let ids = join_names_with_limit(findings.iter().map(|finding| finding.rule.clone()));
+        section.push_sentence(format!("{what}: {ids}"));
     }
-    section.non_empty()
+    section.none_if_empty()
 }
 
-/// Subjects that are gone, new or renamed. Targets are named one by one, for an admin who is
-/// responsible for them.
-fn subject_changes(difference: &Difference) -> Option<Section> {
+/// Targets are named one by one, for the admin who is responsible for them; other subjects share a
+/// line.
+fn subject_changes_section(difference: &Difference) -> Option<Section> {
     let is_target = |subject: &&Subject| subject.scope() == Scope::Target;
-    let mut section = Section::part("");
+    let mut section = Section::new_part("");
     for target in difference.gone.iter().filter(is_target) {
         let says = " no longer exists; its baseline entries were skipped";
-        section.push(RichText::code(target.name()).append(says));
+        section.push_sentence(RichText::code(target.name()).append(says));
     }
     for target in difference.appeared.iter().filter(is_target) {
-        section.push(RichText::code(target.name()).append(" is new"));
+        section.push_sentence(RichText::code(target.name()).append(" is new"));
     }
     let plain = |subjects: &[Subject]| {
         subjects
@@ -501,7 +506,10 @@ fn subject_changes(difference: &Difference) -> Option<Section> {
         ("New", plain(&difference.appeared)),
     ] {
         if !names.is_empty() {
-            section.push(format!("{what}: {}", first_names(names.into_iter())));
+            section.push_sentence(format!(
+                "{what}: {}",
+                join_names_with_limit(names.into_iter())
+            ));
         }
     }
     if !difference.renamed.is_empty() {
@@ -509,18 +517,18 @@ fn subject_changes(difference: &Difference) -> Option<Section> {
             .renamed
             .iter()
             .map(|pair| format!("{} → {}", pair.before, pair.now.name()));
-        section.push(format!("Renamed: {}", first_names(pairs)));
+        section.push_sentence(format!("Renamed: {}", join_names_with_limit(pairs)));
     }
-    section.non_empty()
+    section.none_if_empty()
 }
 
-/// Unchanged findings, counted by level, and limits of the comparison.
-fn unchanged_counts(difference: &Difference) -> Option<Section> {
+/// Unchanged findings, counted by level, and the limits of the comparison.
+fn unchanged_section(difference: &Difference) -> Option<Section> {
     let applies = |f: &&FindingChange| f.now.as_ref().is_some_and(|now| now.applies);
     let still: Vec<Level> = difference
         .findings
         .iter()
-        .filter(|finding| finding.class == Class::Same)
+        .filter(|finding| finding.class == FindingChangeKind::Same)
         .filter(applies)
         .map(FindingChange::level)
         .collect();
@@ -533,30 +541,30 @@ fn unchanged_counts(difference: &Difference) -> Option<Section> {
             _ => format!("{} {}", count(level), level.as_str()),
         })
         .collect();
-    let mut section = Section::part("");
+    let mut section = Section::new_part("");
     if !counts.is_empty() {
-        section.push(format!("Still there: {}", counts.join(", ")));
+        section.push_sentence(format!("Still there: {}", counts.join(", ")));
     }
     let remarks = difference
         .remarks
         .iter()
         .map(|one| Bullet::with_badge(Badge::Remark("note"), &**one));
     section.push_bullets(&[], remarks.collect());
-    section.non_empty()
+    section.none_if_empty()
 }
 
 #[cfg(test)]
 mod tests {
     use crate::difference::{ReportSnapshot, difference};
-    use crate::{Report, sample, text};
+    use crate::{Report, sample_reports, text};
     use walwise_model::facts::Source;
     use walwise_model::facts::Subject;
     use walwise_model::facts::catalog::{device, kernel};
 
-    /// The report of [`sample::at_risk`] with enough rounds to compare, on a host with this
-    /// scheduler and kernel.
-    fn report(scheduler: &str, release: &str, factor: f64) -> Report {
-        let mut report = sample::at_risk();
+    /// The report of [`sample_reports::at_risk`] with this scheduler and kernel release, and enough
+    /// rounds to compare. `factor` multiplies all latencies.
+    fn report_with(scheduler: &str, release: &str, factor: f64) -> Report {
+        let mut report = sample_reports::at_risk();
         for name in ["sda", "sdb"] {
             let source = Source::file("/sys/block");
             report.facts.insert_known(
@@ -570,7 +578,7 @@ mod tests {
             &Subject::host(),
             &kernel::RELEASE,
             release.to_owned(),
-            Source::call("uname"),
+            Source::system_call("uname"),
         );
         let rows = report
             .probes
@@ -587,8 +595,8 @@ mod tests {
         report
     }
 
-    /// The text between the header and the targets.
-    fn section(report: &Report) -> String {
+    /// The text between the heading of the differences and the first target.
+    fn baseline_text(report: &Report) -> String {
         let text = text::render(report);
         let section = text.split_once("Since the baseline").unwrap().1;
         section.split_once("\nAT RISK").unwrap().0.to_owned()
@@ -597,8 +605,8 @@ mod tests {
     #[test]
     fn a_slower_commit_after_an_upgrade() {
         let (before, mut now) = (
-            report("none", "6.1.0-28-amd64", 0.5),
-            report("bfq", "6.12.0-1-amd64", 1.0),
+            report_with("none", "6.1.0-28-amd64", 0.5),
+            report_with("bfq", "6.12.0-1-amd64", 1.0),
         );
         let mut before = ReportSnapshot::from_report(&before);
         before
@@ -616,20 +624,20 @@ mod tests {
             .collect();
         before.rules = after.rules.clone();
         now.baseline = Some(difference(&before, &after));
-        insta::assert_snapshot!(section(&now));
+        insta::assert_snapshot!(baseline_text(&now));
     }
 
     #[test]
     fn a_direction_is_said_once_and_only_where_it_is_judged() {
         let (before, mut now) = (
-            report("none", "6.1.0-28-amd64", 4.0),
-            report("none", "6.1.0-28-amd64", 1.0),
+            report_with("none", "6.1.0-28-amd64", 4.0),
+            report_with("none", "6.1.0-28-amd64", 1.0),
         );
         now.baseline = Some(difference(
             &ReportSnapshot::from_report(&before),
             &ReportSnapshot::from_report(&now),
         ));
-        let told = section(&now);
+        let told = baseline_text(&now);
         assert!(
             told.contains(" 75 % faster ") && !told.contains("-75 %"),
             "{told}"
@@ -638,7 +646,7 @@ mod tests {
         for probe in &mut now.baseline.as_mut().unwrap().probes {
             probe.doubts.push("a test".to_owned());
         }
-        let told = section(&now);
+        let told = baseline_text(&now);
         assert!(
             told.contains("-75 %") && told.contains("not compared") && !told.contains("faster"),
             "{told}"
@@ -647,12 +655,12 @@ mod tests {
 
     #[test]
     fn nothing_different_is_said_in_a_line() {
-        let mut now = report("none", "6.1.0-28-amd64", 1.0);
+        let mut now = report_with("none", "6.1.0-28-amd64", 1.0);
         now.baseline = Some(difference(
             &ReportSnapshot::from_report(&now),
             &ReportSnapshot::from_report(&now),
         ));
-        let told = section(&now);
+        let told = baseline_text(&now);
         assert!(
             told.contains("No lasting differences.") && told.contains("No significant change"),
             "{told}"

@@ -1,20 +1,19 @@
 //! Assigns findings and steps to the first target that shows them, so that nothing appears twice.
 //!
-//! All assignments precede the first section, so that sections of a large host can be made in
-//! parallel with the same result.
+//! All assignments are made before the first section, so that sections can be made in parallel with
+//! a fixed result.
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use crate::index::Index;
+use crate::findings_by_subject::FindingsBySubject;
 use crate::{DeviceContent, Report, Step, TargetSummary};
 use walwise_judge::rules::Finding;
 use walwise_model::facts::Subject;
 use walwise_model::parallel;
 
-/// A finding with its position in the report, which identifies it.
+/// A finding with its position in the report, which identifies the finding.
 pub type IndexedFinding<'a> = (usize, &'a Finding);
 
-/// The findings of a report, sorted by target.
 pub struct FindingsByTarget<'a> {
     pub report: &'a Report,
     about: BTreeMap<&'a Subject, Vec<IndexedFinding<'a>>>,
@@ -22,7 +21,7 @@ pub struct FindingsByTarget<'a> {
 
 impl<'a> FindingsByTarget<'a> {
     pub fn new(report: &'a Report) -> Self {
-        let index = Index::new(&report.findings);
+        let index = FindingsBySubject::new(&report.findings);
         let about = parallel::map(&report.targets, |target| {
             index.findings_about(&target.subjects)
         });
@@ -36,22 +35,24 @@ impl<'a> FindingsByTarget<'a> {
     }
 
     /// The findings about one target and the host, for a view of this target alone.
-    pub fn for_target(report: &'a Report, target: &'a TargetSummary) -> Self {
+    pub fn from_single_target(report: &'a Report, target: &'a TargetSummary) -> Self {
         let subjects = [target.subjects.as_slice(), &[Subject::host()]].concat();
-        let about = Index::new(&report.findings).findings_about(&subjects);
+        let about = FindingsBySubject::new(&report.findings).findings_about(&subjects);
         Self {
             report,
             about: BTreeMap::from([(&target.target, about)]),
         }
     }
 
-    /// The findings about a target.
     pub fn findings_about(&self, target: &TargetSummary) -> &[IndexedFinding<'a>] {
         self.about.get(&target.target).map_or(&[], Vec::as_slice)
     }
 
-    /// Assigns findings and steps to targets, which are shown in this order.
-    pub fn first_mentions<'t>(&'t self, order: &[&'a TargetSummary]) -> FirstMentions<'t, 'a> {
+    /// `order` is the display order of targets.
+    pub fn assign_first_mentions<'t>(
+        &'t self,
+        order: &[&'a TargetSummary],
+    ) -> FirstMentions<'t, 'a> {
         let said = parallel::map(order, |target| self.disk_signature(target));
         let mut disks: BTreeMap<Vec<String>, &'a str> = BTreeMap::new();
         let mut places = FirstMentions {
@@ -89,7 +90,8 @@ impl<'a> FindingsByTarget<'a> {
         places
     }
 
-    /// Everything shown about a free disk but its name, to recognise identical disks.
+    /// The content shown about a free disk, without the name. Identical disks have equal content.
+    /// `None` for other targets.
     fn disk_signature(&self, target: &TargetSummary) -> Option<Vec<String>> {
         if !target.kind.is_device() {
             return None;
@@ -108,7 +110,7 @@ impl<'a> FindingsByTarget<'a> {
     }
 }
 
-/// The identity of a step.
+/// Setting, subject and rules identify a step.
 type StepKey<'a> = (&'a str, &'a Subject, &'a [String]);
 
 fn step_key(step: &Step) -> StepKey<'_> {
@@ -118,21 +120,21 @@ fn step_key(step: &Step) -> StepKey<'_> {
 /// The first target that shows each finding and step.
 pub struct FirstMentions<'t, 'a> {
     by_target: &'t FindingsByTarget<'a>,
-    /// For each target that is a free disk identical to an earlier one: the title of that one.
+    /// For each target in display order, the title of an earlier, identical free disk.
     same_as: Vec<Option<&'a str>>,
-    /// The target's position, by position of the finding.
+    /// For each finding of the report, the position of the first target that shows the finding.
     findings: Vec<Option<usize>>,
     steps: BTreeMap<StepKey<'a>, usize>,
 }
 
 impl<'t, 'a> FirstMentions<'t, 'a> {
-    pub fn untargeted_view(&'t self) -> TargetView<'t, 'a> {
-        self.target_view(self.same_as.len())
+    pub fn untargeted_tracker(&'t self) -> ShownItemsTracker<'t, 'a> {
+        self.target_tracker(self.same_as.len())
     }
 
-    /// The view of the target at this position.
-    pub fn target_view(&'t self, place: usize) -> TargetView<'t, 'a> {
-        TargetView {
+    /// `place` is the position of the target in display order.
+    pub fn target_tracker(&'t self, place: usize) -> ShownItemsTracker<'t, 'a> {
+        ShownItemsTracker {
             report: self.by_target.report,
             same_as: self.same_as.get(place).copied().flatten(),
             first_mentions: self,
@@ -145,9 +147,9 @@ impl<'t, 'a> FirstMentions<'t, 'a> {
 }
 
 /// Records what the sections of one target have shown.
-pub struct TargetView<'t, 'a> {
+pub struct ShownItemsTracker<'t, 'a> {
     pub report: &'a Report,
-    /// For a free disk identical to an earlier one: the title of that one.
+    /// The title of an earlier, identical free disk.
     pub same_as: Option<&'a str>,
     first_mentions: &'t FirstMentions<'t, 'a>,
     position: usize,
@@ -156,26 +158,24 @@ pub struct TargetView<'t, 'a> {
     reasons: BTreeSet<(&'a [String], &'a str)>,
 }
 
-impl<'t, 'a> TargetView<'t, 'a> {
-    /// The findings about a target.
+impl<'t, 'a> ShownItemsTracker<'t, 'a> {
     pub fn findings_about(&self, target: &TargetSummary) -> &'t [IndexedFinding<'a>] {
         self.first_mentions.by_target.findings_about(target)
     }
 
-    /// Records a step; false if it was shown before.
-    pub fn add_step(&mut self, step: &'a Step) -> bool {
+    /// False if the step was shown before.
+    pub fn mark_step_shown(&mut self, step: &'a Step) -> bool {
         let first = self.first_mentions.steps.get(&step_key(step));
         first.is_none_or(|first| *first == self.position) && self.steps.insert(step_key(step))
     }
 
-    /// Records the reason of a step; false if the same rules gave the same reason for another step
-    /// of the target.
-    pub fn add_reason(&mut self, step: &'a Step) -> bool {
+    /// False if the same rules gave the same reason for another step of the target.
+    pub fn mark_reason_shown(&mut self, step: &'a Step) -> bool {
         self.reasons.insert((&step.rules, &step.title))
     }
 
-    /// Records a finding; false if it was shown before.
-    pub fn add_finding(&mut self, (at, _): IndexedFinding<'a>) -> bool {
+    /// False if the finding was shown before.
+    pub fn mark_finding_shown(&mut self, (at, _): IndexedFinding<'a>) -> bool {
         let first = self.first_mentions.findings.get(at).copied().flatten();
         first.is_none_or(|first| first == self.position) && self.findings.insert(at)
     }

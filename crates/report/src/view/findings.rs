@@ -2,16 +2,19 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use super::dedup::{IndexedFinding, TargetView};
+use super::dedup::{IndexedFinding, ShownItemsTracker};
 use super::section::{Badge, Bullet, Detail, ItemRef};
 use super::{RichText, Section, plan, wording};
 use crate::{Report, TargetSummary};
 use walwise_judge::rules::{Finding, Level, Outcome};
-use walwise_model::escape::Command;
+use walwise_model::escape::ShellCommand;
 use walwise_model::facts::{MissingFact, Scope, Subject};
 
-/// What to fix first on a target: all critical findings and warnings, a line each.
-pub fn fix_first(chapter: &TargetView<'_, '_>, target: &TargetSummary) -> Option<Section> {
+/// All critical findings and warnings, one line each.
+pub fn fix_first_section(
+    chapter: &ShownItemsTracker<'_, '_>,
+    target: &TargetSummary,
+) -> Option<Section> {
     let mut told = BTreeSet::new();
     let mut bullets = Vec::new();
     for &(_, finding) in chapter.findings_about(target) {
@@ -25,14 +28,13 @@ pub fn fix_first(chapter: &TargetView<'_, '_>, target: &TargetSummary) -> Option
             });
         }
     }
-    let mut section = Section::part("Fix first");
+    let mut section = Section::new_part("Fix first");
     section.push_bullets(&["level", "finding"], bullets);
-    section.non_empty()
+    section.none_if_empty()
 }
 
-/// Findings about one target without advice.
-pub(crate) fn target_findings(
-    chapter: &mut TargetView<'_, '_>,
+pub(crate) fn findings_without_advice_section(
+    chapter: &mut ShownItemsTracker<'_, '_>,
     target: &TargetSummary,
 ) -> Option<Section> {
     let about = chapter.findings_about(target);
@@ -41,20 +43,19 @@ pub(crate) fn target_findings(
         .copied()
         .filter(|(_, finding)| finding.advice.is_empty())
         .collect();
-    findings_section(chapter, Section::part("Findings without advice"), &bare)
+    findings_section(chapter, Section::new_part("Findings without advice"), &bare)
 }
 
-/// Undecided findings about one target.
-pub(crate) fn target_undecided(
-    chapter: &mut TargetView<'_, '_>,
+pub(crate) fn target_undecided_section(
+    chapter: &mut ShownItemsTracker<'_, '_>,
     target: &TargetSummary,
 ) -> Option<Section> {
     let about = chapter.findings_about(target);
-    undecided_section(chapter, Section::part("Undecided"), about)
+    undecided_section(chapter, Section::new_part("Undecided"), about)
 }
 
-/// Findings outside all targets: about the host, and about other subjects.
-pub fn untargeted(report: &Report) -> (Vec<IndexedFinding<'_>>, Vec<IndexedFinding<'_>>) {
+/// Findings about subjects of no target: first those about the host, then all others.
+pub fn untargeted_findings(report: &Report) -> (Vec<IndexedFinding<'_>>, Vec<IndexedFinding<'_>>) {
     let known: BTreeSet<&Subject> = report
         .targets
         .iter()
@@ -68,8 +69,8 @@ pub fn untargeted(report: &Report) -> (Vec<IndexedFinding<'_>>, Vec<IndexedFindi
     outside.partition(|(_, finding)| finding.subject.scope() == Scope::Host)
 }
 
-/// The number of findings on other targets, and how to see them; `None` without any, or without
-/// TARGET.
+/// The number of findings on other targets, and the command that shows them. `None` without such
+/// findings, or without TARGET.
 pub fn other_targets_note(report: &Report, others: &[IndexedFinding<'_>]) -> Option<RichText> {
     let matters = |(_, finding): &&IndexedFinding<'_>| {
         finding.outcome == Outcome::Applies && finding.level > Level::Keep
@@ -84,53 +85,65 @@ pub fn other_targets_note(report: &Report, others: &[IndexedFinding<'_>]) -> Opt
         .count();
     let findings = wording::count_noun(others.len(), "finding");
     let says = format!("{findings} on other targets ({critical} critical): ");
-    let check = report.host.command(Command::new("walwise check"))?;
+    let check = report
+        .host
+        .with_run_options(ShellCommand::new("walwise check"))?;
     Some(RichText::plain(says).append_command(check.as_str()))
 }
 
-/// Findings outside all targets. With TARGET, those not about the host are only counted. No plan
-/// contains their advice.
-pub fn untargeted_sections(chapter: &mut TargetView<'_, '_>) -> Vec<Section> {
+/// Findings outside all targets, whose advice is in no plan. With TARGET, findings about other
+/// subjects than the host are only counted.
+pub fn untargeted_sections(chapter: &mut ShownItemsTracker<'_, '_>) -> Vec<Section> {
     let report = chapter.report;
-    let (host, beside_it) = untargeted(report);
+    let (host, beside_it) = untargeted_findings(report);
     let mut sections = Vec::new();
-    sections.extend(findings_section(chapter, Section::top("This host"), &host));
-    sections.extend(undecided_section(chapter, Section::top("Undecided"), &host));
+    sections.extend(findings_section(
+        chapter,
+        Section::new_top("This host"),
+        &host,
+    ));
+    sections.extend(undecided_section(
+        chapter,
+        Section::new_top("Undecided"),
+        &host,
+    ));
     if report.asked.is_none() {
         sections.extend(findings_section(
             chapter,
-            Section::top("Elsewhere on this host"),
+            Section::new_top("Elsewhere on this host"),
             &beside_it,
         ));
         sections.extend(undecided_section(
             chapter,
-            Section::top("Undecided"),
+            Section::new_top("Undecided"),
             &beside_it,
         ));
         return sections;
     }
-    sections.extend(other_targets_note(report, &beside_it).map(|says| Section::top("").with(says)));
+    sections.extend(
+        other_targets_note(report, &beside_it).map(|says| Section::new_top("").with_sentence(says)),
+    );
     sections
 }
 
 fn findings_section<'a>(
-    chapter: &mut TargetView<'_, 'a>,
+    chapter: &mut ShownItemsTracker<'_, 'a>,
     mut section: Section,
     findings: &[IndexedFinding<'a>],
 ) -> Option<Section> {
     let mut bullets = Vec::new();
     for &(at, finding) in findings {
         let matters = finding.level > Level::Keep && finding.outcome == Outcome::Applies;
-        if matters && chapter.add_finding((at, finding)) {
+        if matters && chapter.mark_finding_shown((at, finding)) {
             bullets.push(finding_bullet(chapter.report, finding));
         }
     }
     section.push_bullets(&["level", "of", "finding", "rule"], bullets);
-    section.non_empty()
+    section.none_if_empty()
 }
 
 fn finding_bullet(report: &Report, finding: &Finding) -> Bullet {
-    let was = wording::level_as_written(report, &finding.rule);
+    let was = wording::original_level_suffix(report, &finding.rule);
     let mut beneath = vec![Detail::Sentence((&*finding.because).into())];
     beneath.extend(fix_detail(finding));
     for advice in &finding.advice {
@@ -144,7 +157,7 @@ fn finding_bullet(report: &Report, finding: &Finding) -> Bullet {
         text: RichText::strong(&*finding.title).append(was),
         rule: finding.rule.clone(),
         details: beneath,
-        item: ItemRef::finding(finding),
+        item: ItemRef::from_finding(finding),
         ..Bullet::default()
     }
 }
@@ -164,10 +177,10 @@ fn needs_only_measurement(needs: &[Vec<MissingFact>]) -> bool {
 /// An undecided finding, the facts that would decide it, and the number of further subjects.
 type UndecidedEntry<'a> = (&'a Finding, &'a [MissingFact], usize);
 
-/// Undecided warnings and critical findings with their needs, each rule once; the others in a line.
-/// The level has a question mark: it is what the finding may become.
+/// Undecided critical findings and warnings with their missing facts, each rule once; other
+/// undecided rules share a line. The level has a question mark, because the finding may not apply.
 fn undecided_section<'a>(
-    chapter: &mut TargetView<'_, 'a>,
+    chapter: &mut ShownItemsTracker<'_, 'a>,
     mut section: Section,
     findings: &[IndexedFinding<'a>],
 ) -> Option<Section> {
@@ -179,7 +192,7 @@ fn undecided_section<'a>(
         let Outcome::Undecided { needs } = &finding.outcome else {
             continue;
         };
-        if !chapter.add_finding((position, finding)) {
+        if !chapter.mark_finding_shown((position, finding)) {
             continue;
         }
         if needs.is_empty() && finding.level >= Level::Warning {
@@ -195,7 +208,7 @@ fn undecided_section<'a>(
             *more += 1;
         } else {
             at.insert(&finding.rule, serious.len());
-            // The first set is the best one; the others are in the trace.
+            // Each set of facts would decide the rule; the first set is the best one.
             serious.push((finding, needs.first().map_or(&[], Vec::as_slice), 0));
         }
     }
@@ -206,11 +219,9 @@ fn undecided_section<'a>(
     );
     let mut rules = |before: RichText, rules: Vec<&str>| {
         if !rules.is_empty() {
-            section.push(
-                before
-                    .append(": ")
-                    .join(RichText::codes(wording::distinct(rules.into_iter()))),
-            );
+            section.push_sentence(before.append(": ").append_rich_text(
+                RichText::comma_separated_codes(wording::distinct(rules.into_iter())),
+            ));
         }
     };
     let explain = |before: String, behind: &str| {
@@ -233,10 +244,10 @@ fn undecided_section<'a>(
         .append_command("walwise check DIR")
         .append(")");
     rules(measured, waiting);
-    section.non_empty()
+    section.none_if_empty()
 }
 
-/// Findings with the same needs together, the needs below the last of them.
+/// Findings with equal missing facts are listed together, and the facts once below.
 fn bullets_with_needs(serious: &[UndecidedEntry<'_>]) -> Vec<Bullet> {
     let mut bullets = Vec::new();
     for (at, (.., best, _)) in serious.iter().enumerate() {
@@ -252,13 +263,13 @@ fn bullets_with_needs(serious: &[UndecidedEntry<'_>]) -> Vec<Bullet> {
             };
             bullets.push(Bullet {
                 note: RichText::code(&finding.rule).append(others),
-                item: ItemRef::finding(finding),
+                item: ItemRef::from_finding(finding),
                 ..Bullet::with_badge(Badge::Level(finding.level, true), &*finding.title)
             });
         }
         let needs = best
             .iter()
-            .map(|need| Detail::Field("needs", wording::need_text(need).into()));
+            .map(|need| Detail::Field("needs", wording::missing_fact_text(need).into()));
         bullets
             .last_mut()
             .into_iter()

@@ -2,20 +2,20 @@
 
 use std::collections::BTreeMap;
 
-use super::dedup::{FindingsByTarget, TargetView};
+use super::dedup::{FindingsByTarget, ShownItemsTracker};
 use super::findings;
 use super::section::{Bullet, Detail, Grid};
-use super::{RichText, Section, target, target_order, unknown, what_if, wording};
+use super::{RichText, Section, target, target_order, unknown_facts, what_if, wording};
 use crate::{Report, TargetSummary};
 use walwise_judge::rules::Outcome;
 use walwise_model::facts::Subject;
-use walwise_model::text::page::WIDTH;
+use walwise_model::text::text_builder::WIDTH;
 use walwise_model::text::wrap::display_width;
 
 pub const NO_TARGETS: &str =
     "No database, data mount or free disk was found. Name a directory: walwise check DIR";
 
-/// Host, tool and privileges in a line; the number of rules and the distribution if they fit.
+/// The number of rules and the distribution are left out if the line gets too long.
 pub fn header_line(report: &Report) -> String {
     let host = &report.host;
     // Shortens `Debian GNU/Linux 12 (bookworm)` to `Debian 12`.
@@ -48,35 +48,44 @@ pub fn header_line(report: &Report) -> String {
     fits.unwrap_or_else(|| joined(None, None))
 }
 
-/// The header: tool, host, privileges, time and rules.
-pub fn header(report: &Report) -> Vec<Section> {
+/// Tool, host, privileges, time and rules.
+pub fn header_sections(report: &Report) -> Vec<Section> {
     let host = &report.host;
     let eyes = match host.privileged {
         Some(true) => ", as root",
         Some(false) => ", not as root",
         None => "",
     };
-    let mut section = Section::top("");
-    section.push(
+    let place = match host.seen_by.as_str() {
+        "host" => "on the host",
+        "guest" => "in a guest",
+        "container" => "in a container",
+        _ => "host or guest unknown",
+    };
+    let mut section = Section::new_top("");
+    section.push_sentence(
         RichText::plain("walwise ")
             .append_code(&report.tool.version)
             .append(" on ")
             .append_code(&host.name)
             .append(format!(": {}, Linux ", host.os))
             .append_code(&host.kernel)
-            .append(format!(", on the {}{eyes}", host.seen_by)),
+            .append(format!(", {place}{eyes}")),
     );
     let origin = if host.live { "" } else { ", from a capture" };
     let (rules, pack) = (report.tool.rules, report.pack.describe());
-    section.push(RichText::code(&report.when).append(format!(", {rules} rules ({pack}){origin}")));
+    section.push_sentence(
+        RichText::code(&report.when).append(format!(", {rules} rules ({pack}){origin}")),
+    );
     let mut sections = vec![section];
     if report.targets.is_empty() {
-        sections.push(Section::top("").with(NO_TARGETS));
+        sections.push(Section::new_top("").with_sentence(NO_TARGETS));
     }
     sections
 }
 
-/// A line for each of several targets: verdict, number of critical findings, name.
+/// A line for each target: verdict, number of critical findings, name. `None` with fewer than two
+/// targets.
 pub fn targets_summary(
     findings: &FindingsByTarget<'_>,
     targets: &[&TargetSummary],
@@ -98,7 +107,7 @@ pub fn targets_summary(
             RichText::code(&target.title).append(choice.unwrap_or_default()),
         ]
     };
-    let mut section = Section::part("");
+    let mut section = Section::new_part("");
     let rows = targets.iter().map(row).collect();
     section.push_grid(Grid {
         head: vec!["verdict", "target"],
@@ -109,22 +118,24 @@ pub fn targets_summary(
     Some(section)
 }
 
-/// Everything outside targets: other findings, conflicts, withheld advice, unknown facts, notes,
-/// sources.
-pub fn host_sections<'a>(report: &'a Report, chapter: &mut TargetView<'_, 'a>) -> Vec<Section> {
+/// Other findings, conflicts, withheld advice, unknown facts, notes and sources.
+pub fn host_sections<'a>(
+    report: &'a Report,
+    chapter: &mut ShownItemsTracker<'_, 'a>,
+) -> Vec<Section> {
     let mut sections = findings::untargeted_sections(chapter);
     sections.extend(conflicts_section(report, |_| true));
     sections.extend(withheld_section(report, |_| true));
-    sections.extend(unknown::host_section(report));
+    sections.extend(unknown_facts::host_unknowns_section(report));
     sections.extend(notes_section(report));
     sections.extend(report.what_if.iter().flat_map(what_if::what_if_sections));
     sections.extend(sources_section(report));
     sections
 }
 
-/// Conflicts between rules about these subjects.
+/// `of` selects the subjects whose conflicts are shown.
 pub fn conflicts_section(report: &Report, of: impl Fn(&Subject) -> bool) -> Option<Section> {
-    let mut section = Section::top("Conflicting rules");
+    let mut section = Section::new_top("Conflicting rules");
     let one = |conflict: &crate::Conflict| Bullet {
         text: RichText::code(conflict.setting.name)
             .append(format!(" of {}", wording::subject_name(&conflict.subject))),
@@ -142,12 +153,12 @@ pub fn conflicts_section(report: &Report, of: impl Fn(&Subject) -> bool) -> Opti
         .iter()
         .filter(|conflict| of(&conflict.subject));
     section.push_bullets(&["setting"], conflicts.map(one).collect());
-    section.non_empty()
+    section.none_if_empty()
 }
 
-/// Withheld advice about these subjects.
+/// `of` selects the subjects whose withheld advice is shown.
 pub fn withheld_section(report: &Report, of: impl Fn(&Subject) -> bool) -> Option<Section> {
-    let mut section = Section::top("Withheld: not valid on this host");
+    let mut section = Section::new_top("Withheld: not valid on this host");
     let one = |withheld: &crate::Withheld| Bullet {
         text: format!(
             "{} for {}",
@@ -164,24 +175,23 @@ pub fn withheld_section(report: &Report, of: impl Fn(&Subject) -> bool) -> Optio
         .iter()
         .filter(|withheld| of(&withheld.subject));
     section.push_bullets(&["advice", "rule"], withheld.map(one).collect());
-    section.non_empty()
+    section.none_if_empty()
 }
 
-/// Notes about the run.
 pub fn notes_section(report: &Report) -> Option<Section> {
-    let mut section = Section::top("About this run");
+    let mut section = Section::new_top("About this run");
     section.push_bullets(
         &[],
         report
             .warnings
             .iter()
-            .map(|warning| Bullet::sentence(warning.to_string()))
+            .map(|warning| Bullet::from_sentence(warning.to_string()))
             .collect(),
     );
-    section.non_empty()
+    section.none_if_empty()
 }
 
-/// The sources of every rule that applies.
+/// The public sources of every rule that applies; only in documents, not on the terminal.
 fn sources_section(report: &Report) -> Option<Section> {
     let applies = report
         .findings
@@ -191,7 +201,7 @@ fn sources_section(report: &Report) -> Option<Section> {
     let row = |(rule, refs): (&str, &[String])| vec![RichText::code(rule), refs.join("; ").into()];
     let mut section = Section {
         is_appendix: true,
-        ..Section::top("Sources")
+        ..Section::new_top("Sources")
     };
     let rows = rules.into_iter().map(row).collect();
     section.push_grid(Grid {
@@ -200,5 +210,5 @@ fn sources_section(report: &Report) -> Option<Section> {
         narrow_splits: &[],
         rows,
     });
-    section.non_empty()
+    section.none_if_empty()
 }

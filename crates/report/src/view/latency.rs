@@ -2,13 +2,17 @@
 
 use super::section::{Badge, Bullet, Grid};
 use super::{RichText, Section, wording};
-use crate::latency::{has_no_flushes, row_in_force, sync_method_in_force};
+use crate::latency::{has_no_flushes, measurement_row_in_force, sync_method_in_force};
 use crate::{Report, TargetSummary};
-use walwise_measure::measure::{Estimate, Latencies, Measurement, MethodResult, sentence};
+use walwise_measure::measure::{
+    Estimate, Latencies, Measurement, MethodResult, measurement_sentence,
+};
 use walwise_model::facts::catalog::postgres::WalSyncMethod;
-use walwise_model::text::{bytes, latency, micros, micros_between, micros_or_dash};
+use walwise_model::text::{
+    format_bytes, format_latency, format_micros, format_micros_interval, format_micros_or_dash,
+};
 
-/// The columns of [`rows`].
+/// The columns of [`method_rows`].
 pub const COLUMNS: [&str; 10] = [
     "method",
     "pages",
@@ -22,11 +26,11 @@ pub const COLUMNS: [&str; 10] = [
     "",
 ];
 
-/// Columns aligned to the right.
+/// In the order of [`COLUMNS`].
 pub(crate) const RIGHT_ALIGNED: [bool; 10] =
     [false, true, true, true, true, true, true, true, true, false];
 
-/// Two tables if one is too wide: latency first, then its spread.
+/// The columns of two tables, for narrow pages: latency first, then its spread.
 const NARROW_SPLITS: [&[usize]; 2] = [&[0, 1, 2, 3, 5, 9], &[0, 1, 4, 6, 7, 8]];
 
 pub fn latency_section(
@@ -36,7 +40,7 @@ pub fn latency_section(
 ) -> Section {
     let mut section = Section {
         lead: measurement_lead(measurement).into(),
-        ..Section::part(HEADING)
+        ..Section::new_part(HEADING)
     };
     let cells = |row: Vec<String>| {
         // Only the method is a name; the other columns are figures.
@@ -58,10 +62,10 @@ pub fn latency_section(
             .map(cells)
             .collect(),
     });
-    let remarks = remarks(report, target, measurement)
+    let remarks = latency_remarks(report, target, measurement)
         .into_iter()
-        .map(Bullet::sentence);
-    let caveats = caveats(measurement)
+        .map(Bullet::from_sentence);
+    let caveats = caveat_texts(measurement)
         .into_iter()
         .map(|says| Bullet::with_badge(Badge::Remark("caveat"), says));
     section.push_bullets(&[], remarks.chain(caveats).collect());
@@ -70,19 +74,19 @@ pub fn latency_section(
 
 pub const HEADING: &str = "Commit latency";
 
-/// How, where and how long it was measured, after the heading.
+/// How, where and how long the latency was measured; follows the heading.
 pub fn measurement_lead(measurement: &Measurement) -> String {
     format!(
         "{}; measured in {}: {:.1} s, {} rounds, {} written",
-        measurement.basis(),
+        measurement.paced_basis_text(),
         measurement.directory,
         measurement.seconds,
         measurement.rounds,
-        bytes(measurement.bytes_written)
+        format_bytes(measurement.bytes_written)
     )
 }
 
-/// A row for each method that could be measured.
+/// Methods that failed are left out.
 pub fn method_rows(
     report: &Report,
     target: &TargetSummary,
@@ -98,14 +102,16 @@ pub fn method_rows(
         .collect()
 }
 
-/// The remark if no flush reaches the disk.
-pub const WITHOUT_FLUSHES: &str = "No flush was sent: not the latency of durable commits.";
+pub const WITHOUT_FLUSHES: &str =
+    "No flush was sent, so this is not the latency of durable commits.";
 
-/// The caveat of a cancelled measurement.
 const CANCELLED: &str = "cancelled; partial results kept";
 
-/// Remarks on the figures, a sentence each.
-pub fn remarks(report: &Report, target: &TargetSummary, measurement: &Measurement) -> Vec<String> {
+pub fn latency_remarks(
+    report: &Report,
+    target: &TargetSummary,
+    measurement: &Measurement,
+) -> Vec<String> {
     let mut all = Vec::new();
     for method in &measurement.methods {
         let pages = usize::try_from(method.pages).unwrap_or_default();
@@ -118,21 +124,20 @@ pub fn remarks(report: &Report, target: &TargetSummary, measurement: &Measuremen
         }
     }
     if measurement.methods.iter().any(|method| !method.as_server) {
-        let says = "Flushes are per commit, where the disks count them. No server uses the “compare” methods.";
+        let says = "Flushes: per commit, – if the disks do not count them. No server uses the methods marked “compare”; they are for comparison.";
         all.push(says.to_owned());
     }
     if has_no_flushes(report, &target.target) {
         all.push(WITHOUT_FLUSHES.to_owned());
     }
-    all.push(sentence(
+    all.push(measurement_sentence(
         measurement,
         sync_method_in_force(report, target.cluster.as_ref()),
     ));
     all
 }
 
-/// Caveats on the figures, a sentence each.
-pub fn caveats(measurement: &Measurement) -> Vec<String> {
+pub fn caveat_texts(measurement: &Measurement) -> Vec<String> {
     let cancelled = measurement.cancelled.then(|| CANCELLED.to_owned());
     cancelled
         .into_iter()
@@ -145,48 +150,51 @@ pub fn caveats(measurement: &Measurement) -> Vec<String> {
         .collect()
 }
 
-/// The median commit latency, for a table; `None` if no durable commit was measured.
-pub fn median(report: &Report, target: &TargetSummary) -> Option<String> {
-    let (_, row) = row_in_force(report, target)?;
-    row.median_us()
+/// `None` if no durable commit was measured.
+pub fn durable_median_text(report: &Report, target: &TargetSummary) -> Option<String> {
+    let (_, row) = measurement_row_in_force(report, target)?;
+    row.paced_median_us()
         .filter(|_| !has_no_flushes(report, &target.target))
-        .map(micros)
+        .map(format_micros)
 }
 
-/// The commit latency of the method in force, in a line.
+/// The commit latency with the method in force, in one line.
 pub fn latency_text(report: &Report, target: &TargetSummary) -> Option<String> {
-    let (measurement, row) = row_in_force(report, target)?;
+    let (measurement, row) = measurement_row_in_force(report, target)?;
     let paced = row.paced.as_ref()?;
     let Estimate { value, low, high } = paced.median_us;
     if has_no_flushes(report, &target.target) {
         return Some(format!(
-            "{} without a flush: not the latency of a durable commit",
-            micros(value)
+            "{} without a flush, so commits are not durable",
+            format_micros(value)
         ));
     }
-    let latency = latency(value, low, high, paced.p99_us);
+    let latency = format_latency(value, low, high, paced.p99_us);
     Some(format!(
         "{latency} with {}, {}",
         row.method.name(),
-        measurement.basis()
+        measurement.paced_basis_text()
     ))
 }
 
-/// The cells of a method, in the order of [`HEAD`].
+/// In the order of [`COLUMNS`].
 pub fn method_row(
     measurement: &Measurement,
     result: &MethodResult,
     in_force: Option<WalSyncMethod>,
 ) -> Vec<String> {
-    let setting = measurement.log.setting(result.method).unwrap_or_default();
+    let setting = measurement
+        .log
+        .setting_for_method(result.method)
+        .unwrap_or_default();
     let mark = match (measurement.is_in_force(result, in_force), setting) {
         _ if !result.as_server => "compare".to_owned(),
         (true, "") => "in force".to_owned(),
         (true, setting) => format!("in force: {setting}"),
         (false, setting) => setting.to_owned(),
     };
-    let paced = |of: fn(&Latencies) -> f64| micros_or_dash(result.paced.as_ref().map(of));
-    let interval = |of: &Latencies| micros_between(of.median_us.low, of.median_us.high);
+    let paced = |of: fn(&Latencies) -> f64| format_micros_or_dash(result.paced.as_ref().map(of));
+    let interval = |of: &Latencies| format_micros_interval(of.median_us.low, of.median_us.high);
     vec![
         result.method.name().to_owned(),
         result.pages.to_string(),
@@ -196,9 +204,9 @@ pub fn method_row(
             .as_ref()
             .map_or_else(|| "–".to_owned(), interval),
         paced(|of| of.p95_us),
-        micros_or_dash(result.p99_us()),
+        format_micros_or_dash(result.paced_p99_us()),
         paced(|of| of.max_us),
-        micros_or_dash(result.back_to_back_us()),
+        format_micros_or_dash(result.back_to_back_us()),
         result
             .flushes_per_commit
             .map_or_else(|| "–".to_owned(), |count| format!("{count:.2}")),
@@ -208,22 +216,22 @@ pub fn method_row(
 
 #[cfg(test)]
 mod tests {
-    use crate::{sample, text};
+    use crate::{sample_reports, text};
     use walwise_model::facts::{Choice, Source};
 
-    use walwise_model::facts::catalog::target::{FLUSH, Flush};
+    use walwise_model::facts::catalog::target::{FLUSH, FlushDelivery};
 
     #[test]
     fn figures_without_flushes_are_told_apart() {
-        for flush in Flush::ALL {
-            let mut report = sample::at_risk();
-            let source = Source::derived(["mount.barrier"]);
+        for flush in FlushDelivery::ALL {
+            let mut report = sample_reports::at_risk();
+            let source = Source::derived_from(["mount.barrier"]);
             report
                 .facts
-                .insert_known(&sample::data_target(), &FLUSH, *flush, source);
-            let told =
-                text::render(&report).contains("No flush was sent: not the latency of durable");
-            assert_eq!(told, *flush == Flush::Suppressed, "{flush}");
+                .insert_known(&sample_reports::data_target(), &FLUSH, *flush, source);
+            let told = text::render(&report)
+                .contains("No flush was sent, so this is not the latency of durable");
+            assert_eq!(told, *flush == FlushDelivery::Suppressed, "{flush}");
         }
     }
 }

@@ -1,7 +1,6 @@
-//! Plans: changes in order, settings without change, optional changes; and a step with its reasons
-//! and commands.
+//! Plans: changes in order, settings without change, optional changes, and the details of a step.
 
-use super::dedup::TargetView;
+use super::dedup::ShownItemsTracker;
 use super::section::{Badge, Bullet, Detail, Element, Instruction, ItemRef};
 use super::{RichText, Section, wording};
 use crate::{Report, Step, TargetSummary, setting_source};
@@ -11,7 +10,7 @@ use walwise_model::facts::{Reading, Scope, Value};
 use walwise_model::settings::MountTime;
 
 pub fn plan_sections<'a>(
-    chapter: &mut TargetView<'_, 'a>,
+    chapter: &mut ShownItemsTracker<'_, 'a>,
     target: &'a TargetSummary,
 ) -> Vec<Section> {
     if chapter.report.plan(&target.target).is_none() {
@@ -19,46 +18,45 @@ pub fn plan_sections<'a>(
     }
     let change = changes_section(chapter, target);
     let right = no_change_section(chapter, target);
-    [change, right, options_section(chapter, target)]
+    [change, right, optional_changes_section(chapter, target)]
         .into_iter()
         .flatten()
         .collect()
 }
 
-/// Changes in order of application.
 pub fn changes_section<'a>(
-    chapter: &mut TargetView<'_, 'a>,
+    chapter: &mut ShownItemsTracker<'_, 'a>,
     target: &'a TargetSummary,
 ) -> Option<Section> {
     let plan = chapter.report.plan(&target.target)?;
-    let (_, change) = plan.keeps_and_changes();
-    let mut section = Section::part("Plan, in order of application");
+    let (_, change) = plan.kept_and_changing_steps();
+    let mut section = Section::new_part("Plan, in order of application");
     let takes = Bullet::with_badge(
         Badge::Remark("interrupts"),
-        wording::plan_interruptions(plan).join("; "),
+        wording::plan_interruption_texts(plan).join("; "),
     );
     let wanted = plan
-        .requested_filesystem()
+        .requested_filesystem_sentence()
         .map(|says| Bullet::with_badge(Badge::Remark("creates"), says));
     section.push_bullets(&[], [takes].into_iter().chain(wanted).collect());
     let numbered = (1..).zip(&change);
     let steps = numbered
-        .map(|(number, step)| instruction(chapter, target, Some(number), step))
+        .map(|(number, step)| step_instruction(chapter, target, Some(number), step))
         .collect();
     section.elements.push(Element::Instructions(steps));
     (!change.is_empty()).then_some(section)
 }
 
 /// Optional changes with trade-offs.
-pub fn options_section<'a>(
-    chapter: &mut TargetView<'_, 'a>,
+pub fn optional_changes_section<'a>(
+    chapter: &mut ShownItemsTracker<'_, 'a>,
     target: &'a TargetSummary,
 ) -> Option<Section> {
     let options = &chapter.report.plan(&target.target)?.options;
-    let mut section = Section::part("Optional, with trade-offs (not in the plan)");
+    let mut section = Section::new_part("Optional, with trade-offs (not in the plan)");
     let steps = options
         .iter()
-        .map(|step| instruction(chapter, target, None, step))
+        .map(|step| step_instruction(chapter, target, None, step))
         .collect();
     section.elements.push(Element::Instructions(steps));
     (!options.is_empty()).then_some(section)
@@ -66,19 +64,19 @@ pub fn options_section<'a>(
 
 /// Settings to keep, and *keep* findings without advice.
 pub fn no_change_section<'a>(
-    chapter: &mut TargetView<'_, 'a>,
+    chapter: &mut ShownItemsTracker<'_, 'a>,
     target: &'a TargetSummary,
 ) -> Option<Section> {
     let keep = chapter
         .report
         .plan(&target.target)
-        .map(|plan| plan.keeps_and_changes().0);
+        .map(|plan| plan.kept_and_changing_steps().0);
     let mut bullets = Vec::new();
     for step in keep.into_iter().flatten() {
-        if chapter.add_step(step) {
+        if chapter.mark_step_shown(step) {
             let setting = RichText::code(step.advice.setting.name)
                 .append(format!(": {}", wording::change_text(step)));
-            let about = ItemRef::step(step);
+            let about = ItemRef::from_step(step);
             bullets.push(Bullet {
                 item: about,
                 ..Bullet::with_badge(Badge::Setting(setting), &*step.title)
@@ -87,9 +85,9 @@ pub fn no_change_section<'a>(
     }
     for &(at, finding) in chapter.findings_about(target) {
         let is_right = finding.level == Level::Keep && finding.outcome == Outcome::Applies;
-        if is_right && finding.advice.is_empty() && chapter.add_finding((at, finding)) {
+        if is_right && finding.advice.is_empty() && chapter.mark_finding_shown((at, finding)) {
             let of = wording::subject_name(&finding.subject);
-            let about = ItemRef::finding(finding);
+            let about = ItemRef::from_finding(finding);
             bullets.push(Bullet {
                 subject: of,
                 text: (&*finding.title).into(),
@@ -98,40 +96,41 @@ pub fn no_change_section<'a>(
             });
         }
     }
-    let mut section = Section::part("No change needed");
+    let mut section = Section::new_part("No change needed");
     section.push_bullets(&[], bullets);
-    section.non_empty()
+    section.none_if_empty()
 }
 
-fn instruction<'a>(
-    chapter: &mut TargetView<'_, 'a>,
+fn step_instruction<'a>(
+    chapter: &mut ShownItemsTracker<'_, 'a>,
     target: &TargetSummary,
     number: Option<usize>,
     step: &'a Step,
 ) -> Instruction {
-    let beneath = chapter.add_step(step).then(|| {
+    let beneath = chapter.mark_step_shown(step).then(|| {
         let about: Vec<&Finding> = chapter
             .findings_about(target)
             .iter()
             .map(|(_, finding)| *finding)
             .collect();
-        let mut beneath = if chapter.add_reason(step) {
+        let mut beneath = if chapter.mark_reason_shown(step) {
             reason_details(step, &about)
         } else {
             vec![Detail::Field("why", "same rule as above".into())]
         };
         beneath.extend(step_details(chapter.report, target, &about, step));
-        let rule =
-            |id: &String| RichText::code(id).append(wording::level_as_written(chapter.report, id));
+        let rule = |id: &String| {
+            RichText::code(id).append(wording::original_level_suffix(chapter.report, id))
+        };
         let rules = step
             .rules
             .iter()
             .map(rule)
-            .reduce(|all, one| all.append(", ").join(one));
+            .reduce(|all, one| all.append(", ").append_rich_text(one));
         beneath.push(Detail::Field("rules", rules.unwrap_or_default()));
         beneath
     });
-    let mut about = ItemRef::step(step);
+    let mut about = ItemRef::from_step(step);
     if number.is_none() {
         about.key.insert_str(0, "option ");
     }
@@ -142,14 +141,14 @@ fn instruction<'a>(
         subject: wording::subject_name(&step.subject),
         change: wording::change_text(step),
         affects: wording::affects_text(step.advice.reach, step.advice.risk),
-        interrupts: wording::interruption(step.advice.risk),
+        interrupts: wording::interruption_text(step.advice.risk),
         item: about,
         details: beneath,
     }
 }
 
-/// Why a step is recommended; from warning on, for options and for file systems also the reasons of
-/// its rules.
+/// The title of the step. Warnings, critical steps, options and choices of a file system also get
+/// the reasons of their rules.
 fn reason_details(step: &Step, about: &[&Finding]) -> Vec<Detail> {
     let title = RichText::plain(&*step.title).append(format!(" ({})", step.confidence.as_str()));
     let mut details = vec![Detail::Field("why", title)];
@@ -168,8 +167,8 @@ fn reason_details(step: &Step, about: &[&Finding]) -> Vec<Detail> {
     details
 }
 
-/// The new value, what it affects, how to apply, verify and undo it, and how long it lasts; `about`
-/// are the findings about the target.
+/// The new value, what it affects, commands to apply, verify and undo, and how long the change
+/// lasts. `about` are the findings about the target.
 pub fn step_details(
     report: &Report,
     target: &TargetSummary,
@@ -204,12 +203,12 @@ pub fn step_details(
     }
     details.extend(command_details(advice));
     details.extend(
-        persistence(report, target, step).map(|lasts| Detail::Field("lasts", lasts.into())),
+        persistence_text(report, target, step).map(|lasts| Detail::Field("lasts", lasts.into())),
     );
     details
 }
 
-/// Commands that apply, verify and undo advice, then the user's own ones.
+/// Commands to apply, verify and undo, then commands of the user's own rules.
 pub fn command_details(advice: &Advice) -> Vec<Detail> {
     let commands = advice
         .commands()
@@ -222,15 +221,15 @@ pub fn command_details(advice: &Advice) -> Vec<Detail> {
         .collect()
 }
 
-/// The value in force and its source; for a server's setting also what overrides its configuration
+/// The value in force and its source; for a server setting also what overrides its configuration
 /// file.
 fn current_value_details(advice: &Advice) -> Vec<Detail> {
-    let now = RichText::plain(setting_source::current_value(advice));
+    let now = RichText::plain(setting_source::current_value_with_source(advice));
     let Some(area) = advice.setting.kind.area() else {
         return vec![Detail::Verbose("now", now)];
     };
     let stronger = setting_source::overridden_by(advice)
-        .map(|stronger| stronger.instruction(area.database().config_files));
+        .map(|stronger| stronger.instruction(area.database_profile().config_files));
     let stronger = stronger.map(|says| Detail::Continuation(says.into()));
     [Detail::Field("now", now)]
         .into_iter()
@@ -238,11 +237,11 @@ fn current_value_details(advice: &Advice) -> Vec<Detail> {
         .collect()
 }
 
-/// The present and the resulting value; `None` without a change.
+/// `None` if the resulting value is unknown or unchanged.
 fn result_detail(step: &Step) -> Option<Detail> {
     let after = match (&step.result, &step.advice.change) {
         (Some(result), _) => result.split(',').map(str::to_owned).collect(),
-        (None, Change::Set(value)) => vec![step.advice.setting.with_unit(value)],
+        (None, Change::Set(value)) => vec![step.advice.setting.format_with_unit(value)],
         (None, Change::Keep | Change::Add(_) | Change::Remove(_) | Change::Edit { .. }) => {
             return None;
         }
@@ -252,7 +251,9 @@ fn result_detail(step: &Step) -> Option<Detail> {
             value: Value::List(now),
             ..
         } => now.clone(),
-        Reading::Known { value, .. } => vec![step.advice.setting.with_unit(&value.to_string())],
+        Reading::Known { value, .. } => {
+            vec![step.advice.setting.format_with_unit(&value.to_string())]
+        }
         Reading::Unknown { .. } => Vec::new(),
     };
     Some(Detail::Diff {
@@ -262,9 +263,9 @@ fn result_detail(step: &Step) -> Option<Detail> {
     })
 }
 
-/// How long a remount lasts, and where to make it permanent.
-fn persistence(report: &Report, target: &TargetSummary, step: &Step) -> Option<String> {
-    match step.advice.setting.kind.mount()? {
+/// How long a remount lasts, and the place to make it permanent.
+fn persistence_text(report: &Report, target: &TargetSummary, step: &Step) -> Option<String> {
+    match step.advice.setting.kind.mount_time()? {
         MountTime::Now if step.subject.scope() == Scope::Mount => {}
         MountTime::Now | MountTime::AtBoot => return None,
     }
@@ -279,11 +280,11 @@ fn persistence(report: &Report, target: &TargetSummary, step: &Step) -> Option<S
 
 #[cfg(test)]
 mod tests {
-    use crate::{sample, text};
+    use crate::{sample_reports, text};
 
     #[test]
     fn the_companions_of_one_rule_do_not_repeat_its_reason() {
-        let mut report = sample::free_disk();
+        let mut report = sample_reports::free_disk();
         let plan = report.plans.first_mut().unwrap();
         let (first, rest) = plan.steps.split_first_mut().unwrap();
         for step in rest {

@@ -1,5 +1,5 @@
-//! Text with markup: names, values and commands are separate from plain words, so each output marks
-//! and escapes them in its own way.
+//! Text with markup: names, values and commands are separate from plain words, so that each output
+//! can mark and escape them.
 
 use std::fmt;
 
@@ -14,12 +14,10 @@ pub enum TextSpan {
     Code(String),
     /// A walwise command for the reader to run; plain text puts it in backticks.
     Command(String),
-    /// Emphasised words.
     Strong(String),
-    /// A verdict in a heading; plain text puts it in capitals.
+    /// A verdict in a heading; plain text writes it in capitals.
     Verdict(String),
-    /// The heading of the full report with the details; the short text names the option that shows
-    /// it.
+    /// A heading of the full report. The short text shows the option `-v` instead.
     SeeSection(&'static str),
 }
 
@@ -28,23 +26,19 @@ impl RichText {
         Self(vec![TextSpan::Plain(words.into())])
     }
 
-    /// A name, a value or a command alone.
     pub fn code(name: impl Into<String>) -> Self {
         Self(vec![TextSpan::Code(name.into())])
     }
 
-    /// Emphasised words.
     pub fn strong(words: impl Into<String>) -> Self {
         Self(vec![TextSpan::Strong(words.into())])
     }
 
-    /// A verdict as a heading.
     pub fn verdict(words: impl Into<String>) -> Self {
         Self(vec![TextSpan::Verdict(words.into())])
     }
 
-    /// Names separated by commas.
-    pub fn codes<'a>(names: impl IntoIterator<Item = &'a str>) -> Self {
+    pub fn comma_separated_codes<'a>(names: impl IntoIterator<Item = &'a str>) -> Self {
         names.into_iter().fold(Self::default(), |all, name| {
             let all = if all.is_empty() {
                 all
@@ -73,7 +67,7 @@ impl RichText {
         self
     }
 
-    /// Appends a reference to the section with the details, in parentheses.
+    /// Appends a reference to a section of the full report, in parentheses.
     #[must_use]
     pub fn append_reference(mut self, heading: &'static str) -> Self {
         self.0.push(TextSpan::Plain(" (".to_owned()));
@@ -83,7 +77,7 @@ impl RichText {
     }
 
     #[must_use]
-    pub fn join(mut self, other: Self) -> Self {
+    pub fn append_rich_text(mut self, other: Self) -> Self {
         self.0.extend(other.0);
         self
     }

@@ -1,102 +1,95 @@
 //! The content of a report for people, as data: sections with a heading, and in them sentences,
-//! bullets, grids and instructions. They know no output format.
+//! bullets, grids and instructions. Nothing here depends on an output format.
 
 use super::Tone;
 use super::rich_text::RichText;
 use crate::{LayerRow, Step};
 use walwise_judge::durability::{Layer, VerdictKind};
 use walwise_judge::rules::{Finding, Level, Outcome, UserCommand};
-use walwise_model::escape::Command;
+use walwise_model::escape::ShellCommand;
 use walwise_model::facts::{MissingFact, Subject};
 
-/// A heading and its content.
 #[derive(Clone, Debug)]
 pub struct Section {
-    /// Its heading level.
     pub heading_level: HeadingLevel,
-    /// Empty if it continues the previous section.
+    /// An empty heading continues the previous section.
     pub heading: RichText,
-    /// Continues the heading in the same sentence, if there is room.
+    /// A sentence after the heading, shown only if there is room.
     pub lead: RichText,
     pub elements: Vec<Element>,
-    /// Whether only documents such as HTML have it, not the terminal.
+    /// True if documents such as HTML have the section, but not the terminal.
     pub is_appendix: bool,
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum HeadingLevel {
-    /// About the host, or about a whole target.
+    /// For a section about the host or a whole target.
     Top,
-    /// A part of the previous top section.
+    /// For a part of the previous top section.
     Part,
 }
 
 #[derive(Clone, Debug)]
 pub enum Element {
     Sentence(RichText),
-    /// Items of a kind, each with its text.
     Bullets(Bullets),
     Grid(Grid),
-    /// A stack, top layer first.
+    /// Top layer first.
     Stack(Vec<LayerRow>),
-    /// Steps of a plan, in order.
+    /// In order of application.
     Instructions(Vec<Instruction>),
 }
 
 #[derive(Clone, Debug)]
 pub struct Bullets {
-    /// Names of the columns, in the order of the bullets' fields; empty if each bullet is a
-    /// sentence.
+    /// Column names in the order of the bullets' fields; empty if each bullet is a sentence.
     pub head: &'static [&'static str],
     pub bullets: Vec<Bullet>,
 }
 
-/// An item with its text.
 #[derive(Clone, Debug, Default)]
 pub struct Bullet {
     pub badges: Vec<Badge>,
-    /// Its subject; empty if the text names it.
+    /// Empty if the text names the subject.
     pub subject: String,
     pub text: RichText,
-    /// A note in parentheses after the text.
+    /// A remark shown in parentheses after the text.
     pub note: RichText,
-    /// Its rules, shown if there is room.
+    /// Rule ids, shown if there is room.
     pub rule: String,
     pub details: Vec<Detail>,
     pub item: ItemRef,
 }
 
-/// What a bullet or an instruction is about, for screens on which it can be selected.
+/// What a bullet or an instruction is about, for the TUI, where both can be selected.
 #[derive(Clone, Debug, Default)]
 pub struct ItemRef {
-    /// Its selection key; empty if its text serves as the key.
+    /// The key that identifies a selected item; empty if the text serves as the key.
     pub key: String,
-    /// The rules behind it.
+    /// Rule ids behind the bullet or instruction.
     pub rules: Vec<String>,
     pub subject: Option<Subject>,
-    /// The fact that it is about, or that it lacks.
+    /// The fact that a bullet is about or lacks.
     pub fact: Option<(Subject, String)>,
 }
 
-/// A label before a bullet. All of one kind have the same width.
+/// A label before a bullet.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Badge {
-    /// The level, and whether it is undecided.
+    /// The level of a finding, and whether the finding is undecided.
     Level(Level, bool),
-    /// The verdict.
     Standing(VerdictKind),
-    /// A verdict as a heading, or its replacement.
+    /// The heading of a target: its verdict, or for a device the contents.
     Verdict(RichText, Option<VerdictKind>),
     Layer(Layer),
     Change(String),
-    /// The kind of a remark.
+    /// The kind of a remark, for example `note` or `caveat`.
     Remark(&'static str),
     /// A setting with its change.
     Setting(RichText),
 }
 
 impl Badge {
-    /// Its colour class.
     pub fn tone(&self) -> Tone {
         match self {
             Self::Level(level, _) => match level {
@@ -115,28 +108,27 @@ impl Badge {
     }
 }
 
-/// Columns of figures or names.
 #[derive(Clone, Debug)]
 pub struct Grid {
     pub head: Vec<&'static str>,
-    /// Which columns are aligned to the right.
+    /// True for each right-aligned column.
     pub right_aligned: Vec<bool>,
-    /// If rows are too wide: the columns of each of several grids.
+    /// For narrow pages, the grid is split into several grids with these columns.
     pub narrow_splits: &'static [&'static [usize]],
     pub rows: Vec<Vec<RichText>>,
 }
 
 #[derive(Clone, Debug)]
 pub struct Instruction {
-    /// Its number in the plan, from 1; `None` for an option.
+    /// The number in the plan, from 1; `None` for an option.
     pub number: Option<usize>,
     pub level: Level,
     pub setting: &'static str,
     pub subject: String,
     pub change: String,
-    /// What it affects and interrupts.
+    /// What the change affects and needs.
     pub affects: String,
-    /// What it interrupts, in a word or two.
+    /// The kind of interruption, in one or two words.
     pub interrupts: &'static str,
     pub item: ItemRef,
     /// Reasons and commands; `None` if an earlier target shows them.
@@ -147,11 +139,11 @@ pub struct Instruction {
 #[derive(Clone, Debug)]
 pub enum Detail {
     Sentence(RichText),
-    /// A labelled text.
+    /// A label and its text.
     Field(&'static str, RichText),
-    /// Continues the field above.
+    /// More text for the field above.
     Continuation(RichText),
-    /// A labelled text that is shown only if there is room.
+    /// A label and its text, shown only if there is room.
     Verbose(&'static str, RichText),
     /// The present and the resulting value of a setting.
     Diff {
@@ -160,14 +152,14 @@ pub enum Detail {
         /// The complete resulting value, as written in a file.
         result: Option<String>,
     },
-    /// Commands for one purpose.
-    Commands(&'static str, Vec<Command>),
+    /// The label is the purpose of the commands.
+    Commands(&'static str, Vec<ShellCommand>),
     /// A command of the user's own rule.
     UserCommand(UserCommand),
 }
 
 impl ItemRef {
-    pub fn step(step: &Step) -> Self {
+    pub fn from_step(step: &Step) -> Self {
         Self {
             key: format!("step {} {}", step.advice.setting, step.subject),
             rules: step.rules.clone(),
@@ -176,7 +168,7 @@ impl ItemRef {
         }
     }
 
-    pub fn finding(finding: &Finding) -> Self {
+    pub fn from_finding(finding: &Finding) -> Self {
         let missing: Option<&MissingFact> = match &finding.outcome {
             Outcome::Undecided { needs } => needs.first().and_then(|set| set.first()),
             Outcome::Applies | Outcome::DoesNotApply => None,
@@ -192,7 +184,7 @@ impl ItemRef {
 
 impl Section {
     /// A section about the host or a whole target.
-    pub fn top(heading: impl Into<RichText>) -> Self {
+    pub fn new_top(heading: impl Into<RichText>) -> Self {
         Self {
             heading_level: HeadingLevel::Top,
             heading: heading.into(),
@@ -203,30 +195,30 @@ impl Section {
     }
 
     /// A part of the previous top section.
-    pub fn part(heading: impl Into<RichText>) -> Self {
+    pub fn new_part(heading: impl Into<RichText>) -> Self {
         Self {
             heading_level: HeadingLevel::Part,
-            ..Self::top(heading)
+            ..Self::new_top(heading)
         }
     }
 
     #[must_use]
-    pub fn with(mut self, sentence: impl Into<RichText>) -> Self {
-        self.push(sentence);
+    pub fn with_sentence(mut self, sentence: impl Into<RichText>) -> Self {
+        self.push_sentence(sentence);
         self
     }
 
-    /// Adds a sentence, unless it is empty.
-    pub fn push(&mut self, sentence: impl Into<RichText>) {
+    /// An empty sentence is left out.
+    pub fn push_sentence(&mut self, sentence: impl Into<RichText>) {
         let sentence = sentence.into();
         if !sentence.is_empty() {
             self.elements.push(Element::Sentence(sentence));
         }
     }
 
-    pub fn push_all(&mut self, sentences: Vec<String>) {
+    pub fn push_sentences(&mut self, sentences: Vec<String>) {
         for sentence in sentences {
-            self.push(sentence);
+            self.push_sentence(sentence);
         }
     }
 
@@ -243,8 +235,8 @@ impl Section {
         }
     }
 
-    /// `None` if it has no elements.
-    pub fn non_empty(self) -> Option<Self> {
+    /// `None` if the section has no elements.
+    pub fn none_if_empty(self) -> Option<Self> {
         (!self.elements.is_empty()).then_some(self)
     }
 }
@@ -260,8 +252,7 @@ pub struct CellRenderer<C> {
 }
 
 impl Bullets {
-    /// The names of the columns, and a row for each bullet; columns that no bullet fills are left
-    /// out.
+    /// The column names, and a row for each bullet. Columns that no bullet fills are left out.
     pub fn table<C: Clone + Default>(
         &self,
         form: &CellRenderer<C>,
@@ -305,7 +296,7 @@ impl Instruction {
     /// The columns of [`Self::table`].
     pub const HEAD: [&str; 6] = ["", "level", "setting", "of", "change", "affects"];
 
-    /// A row for each numbered step.
+    /// Steps without a number are left out.
     pub fn table<C>(steps: &[Self], form: &CellRenderer<C>) -> Vec<Vec<C>> {
         let row = |step: &Self| {
             let number = (form.text)(&step.number?.to_string());
@@ -326,7 +317,7 @@ impl Instruction {
 }
 
 impl Bullet {
-    pub fn sentence(says: impl Into<RichText>) -> Self {
+    pub fn from_sentence(says: impl Into<RichText>) -> Self {
         Self {
             text: says.into(),
             ..Self::default()

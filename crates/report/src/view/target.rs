@@ -2,14 +2,16 @@
 
 use std::collections::BTreeSet;
 
-use super::dedup::TargetView;
+use super::dedup::ShownItemsTracker;
 use super::section::{Badge, Bullet, Element, Grid};
-use super::{ReportPart, RichText, Section, answers, findings, latency, plan, unknown, wording};
+use super::{
+    ReportPart, RichText, Section, answers, findings, latency, plan, unknown_facts, wording,
+};
 use crate::{DirectoryRow, Report, TargetSummary};
 use walwise_judge::durability::{Path, Verdict};
 use walwise_model::facts::Subject;
 
-/// The verdict of a target with its reservations, or its contents if it is a device.
+/// The verdict with its reservations, or the contents of a device.
 pub fn verdict_heading(report: &Report, target: &TargetSummary) -> RichText {
     if let Some(verdict) = report.verdict(&target.target) {
         return heading_with_reservations(verdict);
@@ -22,13 +24,13 @@ pub fn verdict_heading(report: &Report, target: &TargetSummary) -> RichText {
     RichText::verdict(word).append(rest)
 }
 
-/// A verdict with its reservations: missing redundancy, and sessions with another verdict.
+/// The reservations are missing redundancy, and sessions with a different verdict.
 pub fn heading_with_reservations(verdict: &Verdict) -> RichText {
     RichText::verdict(verdict.standing.as_str()).append(verdict.heading_suffix())
 }
 
-/// Sentences about a target without a verdict.
-pub fn without_verdict(target: &TargetSummary) -> Vec<String> {
+/// The contents of a device, and its rank among free disks.
+pub fn device_content_sentences(target: &TargetSummary) -> Vec<String> {
     let Some(content) = &target.content else {
         return Vec::new();
     };
@@ -47,18 +49,17 @@ pub fn without_verdict(target: &TargetSummary) -> Vec<String> {
         .collect()
 }
 
-/// An empty section with the heading of a target.
+/// A section without elements.
 pub(crate) fn target_heading(report: &Report, target: &TargetSummary) -> Section {
-    Section::top(
+    Section::new_top(
         verdict_heading(report, target)
             .append(": ")
             .append_code(&target.title),
     )
 }
 
-/// The sections of one part about a target.
-pub fn report_part<'a>(
-    chapter: &mut TargetView<'_, 'a>,
+pub fn report_part_sections<'a>(
+    chapter: &mut ShownItemsTracker<'_, 'a>,
     target: &'a TargetSummary,
     part: ReportPart,
 ) -> Vec<Section> {
@@ -80,17 +81,18 @@ pub fn report_part<'a>(
                 .collect()
         }
         ReportPart::Unknown => {
-            let undecided = findings::target_undecided(chapter, target);
+            let undecided = findings::target_undecided_section(chapter, target);
             undecided
                 .into_iter()
-                .chain(unknown::target_section(chapter, target))
+                .chain(unknown_facts::target_unknowns_section(chapter, target))
                 .collect()
         }
     }
 }
 
-/// The number of known faults that were checked, and of those that apply.
-fn known_faults(verdict: &Verdict) -> Option<String> {
+/// The number of known faults that were checked, and of those that apply. `None` if none was
+/// checked.
+fn known_faults_sentence(verdict: &Verdict) -> Option<String> {
     let applies = verdict
         .paths
         .iter()
@@ -108,7 +110,7 @@ fn known_faults(verdict: &Verdict) -> Option<String> {
 }
 
 pub fn target_sections<'a>(
-    chapter: &mut TargetView<'_, 'a>,
+    chapter: &mut ShownItemsTracker<'_, 'a>,
     target: &'a TargetSummary,
 ) -> Vec<Section> {
     let report = chapter.report;
@@ -116,36 +118,36 @@ pub fn target_sections<'a>(
     let mut top = target_heading(report, target);
     match verdict {
         Some(verdict) => {
-            top.push(RichText::strong(&verdict.sentence));
+            top.push_sentence(RichText::strong(&verdict.sentence));
             for says in [&verdict.second_fault, &verdict.host_loss, &verdict.limits] {
-                top.push(&**says);
+                top.push_sentence(&**says);
             }
-            top.push_all(known_faults(verdict).into_iter().collect());
+            top.push_sentences(known_faults_sentence(verdict).into_iter().collect());
         }
-        None => top.push_all(without_verdict(target)),
+        None => top.push_sentences(device_content_sentences(target)),
     }
     let mut sections = vec![top];
     sections.extend(directories_section(target));
-    let mut shared = Section::part("");
-    shared.push_all(wording::shared_with(report, &target.target));
-    match (sections.as_mut_slice(), shared.non_empty()) {
+    let mut shared = Section::new_part("");
+    shared.push_sentences(wording::sharing_sentences(report, &target.target));
+    match (sections.as_mut_slice(), shared.none_if_empty()) {
         ([top], Some(shared)) => top.elements.extend(shared.elements),
         (_, shared) => sections.extend(shared),
     }
-    let mut answered = Section::part("Answers");
+    let mut answered = Section::new_part("Answers");
     if chapter.same_as.is_none() {
         answered.push_grid(answers::answers_grid(answers::answer_rows(target)));
-        if let Some(grid) = answers::filesystem_candidates(report, target) {
+        if let Some(grid) = answers::filesystem_candidates_grid(report, target) {
             answered.push_grid(grid);
         }
     }
-    sections.extend(answered.non_empty());
-    sections.extend(findings::fix_first(chapter, target));
+    sections.extend(answered.none_if_empty());
+    sections.extend(findings::fix_first_section(chapter, target));
     if let Some(stack) = report.stack(&target.target) {
-        let mut section = Section::part("Stack");
+        let mut section = Section::new_part("Stack");
         section.elements.push(Element::Stack(stack.layers.clone()));
         if let Some(count) = stack.left_out {
-            section.push(format!("{count} more layers are left out."));
+            section.push_sentence(format!("{count} more layers are left out."));
         }
         sections.push(section);
     }
@@ -158,17 +160,17 @@ pub fn target_sections<'a>(
         .extend(probes.map(|probe| latency::latency_section(report, target, &probe.measurement)));
     if let Some(other) = chapter.same_as {
         let says = RichText::plain("Everything else as for ").append_code(other);
-        sections.push(Section::part("").with(says));
+        sections.push(Section::new_part("").with_sentence(says));
         return sections;
     }
     sections.extend(plan::plan_sections(chapter, target));
-    sections.extend(findings::target_findings(chapter, target));
-    sections.extend(findings::target_undecided(chapter, target));
-    sections.extend(unknown::target_section(chapter, target));
+    sections.extend(findings::findings_without_advice_section(chapter, target));
+    sections.extend(findings::target_undecided_section(chapter, target));
+    sections.extend(unknown_facts::target_unknowns_section(chapter, target));
     sections
 }
 
-/// The server directories on a target, unless it is only the target itself.
+/// `None` if the only server directory is the target itself.
 pub fn directories_section(target: &TargetSummary) -> Option<Section> {
     if target
         .directories
@@ -187,7 +189,7 @@ pub fn directories_section(target: &TargetSummary) -> Option<Section> {
             RichText::code(&directory.path),
         ]
     };
-    let mut section = Section::part("Stored here");
+    let mut section = Section::new_part("Stored here");
     let rows = target.directories.iter().map(row).collect();
     section.push_grid(Grid {
         head: vec!["role", "verdict", "path"],
@@ -195,7 +197,7 @@ pub fn directories_section(target: &TargetSummary) -> Option<Section> {
         narrow_splits: &[],
         rows,
     });
-    section.non_empty()
+    section.none_if_empty()
 }
 
 /// The evidence of the worst path, a line for each other path, and missing facts.
@@ -203,7 +205,7 @@ pub fn evidence_sections(verdict: &Verdict) -> Vec<Section> {
     let Some((worst, others)) = verdict.paths.split_first() else {
         return Vec::new();
     };
-    let mut section = Section::part("Evidence");
+    let mut section = Section::new_part("Evidence");
     let piece = |piece: &walwise_judge::durability::Evidence| Bullet {
         badges: vec![Badge::Standing(piece.standing), Badge::Layer(piece.layer)],
         text: (&*piece.text).into(),
@@ -214,11 +216,11 @@ pub fn evidence_sections(verdict: &Verdict) -> Vec<Section> {
     bullets.extend(others.iter().map(|path| {
         Bullet::with_badge(
             Badge::Standing(path.standing),
-            RichText::plain("same on the path ").join(path_text(path)),
+            RichText::plain("same on the path ").append_rich_text(path_text(path)),
         )
     }));
     section.push_bullets(&["", "layer", "evidence", "read from"], bullets);
-    let mut missing = Section::part(if verdict.standing.is_unproven() {
+    let mut missing = Section::new_part(if verdict.standing.is_unproven() {
         "Needed to decide"
     } else {
         "Missing"
@@ -226,9 +228,9 @@ pub fn evidence_sections(verdict: &Verdict) -> Vec<Section> {
     let sentences = verdict
         .missing
         .iter()
-        .map(|need| Bullet::sentence(wording::need_text(need)));
+        .map(|need| Bullet::from_sentence(wording::missing_fact_text(need)));
     missing.push_bullets(&[], sentences.collect());
-    [Some(section), missing.non_empty()]
+    [Some(section), missing.none_if_empty()]
         .into_iter()
         .flatten()
         .collect()
@@ -236,6 +238,6 @@ pub fn evidence_sections(verdict: &Verdict) -> Vec<Section> {
 
 fn path_text(path: &Path) -> RichText {
     let hops = path.hops.iter().map(Subject::name).map(RichText::code);
-    hops.reduce(|all, hop| all.append(" → ").join(hop))
+    hops.reduce(|all, hop| all.append(" → ").append_rich_text(hop))
         .unwrap_or_default()
 }

@@ -1,8 +1,8 @@
-//! The changes of the next kernel as sections: blockers first, each item once with its level.
+//! What the next kernel changes, in sections: blockers first, each item once, with its level.
 
 use super::section::{Badge, Bullet, Detail};
 use super::{RichText, Section, host, what_if, wording};
-use crate::model::upgrade::{Item, Part, Upgrade};
+use crate::model::upgrade::{Upgrade, UpgradeItem, UpgradeSection};
 use crate::{Assumed, Report, WhatIf};
 use walwise_judge::rules::Level;
 use walwise_model::facts::Scope;
@@ -10,11 +10,11 @@ use walwise_model::facts::catalog::kernel;
 use walwise_model::version::Version;
 
 pub fn upgrade_sections(real: &Report, assumed: &WhatIf, upgrade: &Upgrade) -> Vec<Section> {
-    let mut sections = host::header(real);
-    let mut alone = Section::top("");
+    let mut sections = host::header_sections(real);
+    let mut alone = Section::new_top("");
     alone.push_bullets(&[], what_if::assumption_bullets(&assumed.assumed));
     sections.push(alone);
-    let sentence = |says: String| Section::top("").with(says);
+    let sentence = |says: String| Section::new_top("").with_sentence(says);
     sections.extend(
         assumed
             .assumed
@@ -23,8 +23,8 @@ pub fn upgrade_sections(real: &Report, assumed: &WhatIf, upgrade: &Upgrade) -> V
             .map(sentence),
     );
     let before = sections.len();
-    for part in Part::ALL {
-        let items: Vec<&Item> = upgrade
+    for part in UpgradeSection::ALL {
+        let items: Vec<&UpgradeItem> = upgrade
             .items
             .iter()
             .filter(|item| item.part == part)
@@ -34,7 +34,7 @@ pub fn upgrade_sections(real: &Report, assumed: &WhatIf, upgrade: &Upgrade) -> V
         }
     }
     let told = sections.len() > before;
-    sections.extend(unaffected_sentence(upgrade).map(sentence));
+    sections.extend(unaffected_needs_sentence(upgrade).map(sentence));
     sections.push(sentence(closing_sentence(upgrade, told)));
     sections
 }
@@ -54,10 +54,10 @@ fn downgrade_note(one: &Assumed) -> Option<String> {
     })
 }
 
-fn part_section(part: Part, items: &[&Item]) -> Section {
-    let mut section = Section::top(part.heading());
-    let is_minor = |item: &&&Item| item.undecided && item.level < Level::Warning;
-    let bullet = |item: &&Item| {
+fn part_section(part: UpgradeSection, items: &[&UpgradeItem]) -> Section {
+    let mut section = Section::new_top(part.heading());
+    let is_minor = |item: &&&UpgradeItem| item.undecided && item.level < Level::Warning;
+    let bullet = |item: &&UpgradeItem| {
         let because = (!item.because.is_empty()).then(|| Detail::Sentence((&*item.because).into()));
         let beneath = because.into_iter().collect();
         Bullet {
@@ -80,20 +80,23 @@ fn part_section(part: Part, items: &[&Item]) -> Section {
         .collect();
     if !minor.is_empty() {
         let says = RichText::plain(format!("and {} at lower levels: ", minor.len()));
-        section.push(says.join(RichText::codes(wording::distinct(minor.into_iter()))));
+        section.push_sentence(says.append_rich_text(RichText::comma_separated_codes(
+            wording::distinct(minor.into_iter()),
+        )));
     }
     section
 }
 
-/// Place, subject and change; the title of a rule about a line already contains its place.
-fn item_line(item: &Item) -> String {
+/// The change in one line. The place or the subject comes first, unless the text already begins
+/// with the place.
+fn item_line(item: &UpgradeItem) -> String {
     let what = &item.what;
     let already = if item.already
         && matches!(
             item.part,
-            Part::Blocker | Part::LosesEffect | Part::Deprecated
+            UpgradeSection::Blocker | UpgradeSection::LosesEffect | UpgradeSection::Deprecated
         ) {
-        " (already so on the running kernel)"
+        " (also on the running kernel)"
     } else {
         ""
     };
@@ -105,23 +108,23 @@ fn item_line(item: &Item) -> String {
     }
 }
 
-/// The number of unaffected names shown; the JSON has all.
+/// Further names of unaffected needs are only in the JSON.
 const MAX_NAMES: usize = 6;
 
-/// What works unchanged of everything the next boot needs; `None` without any.
-fn unaffected_sentence(upgrade: &Upgrade) -> Option<String> {
+/// The needs of the next boot that work unchanged; `None` without any.
+fn unaffected_needs_sentence(upgrade: &Upgrade) -> Option<String> {
     let all = upgrade.needs.len();
     let names: Vec<&str> = upgrade
         .needs
         .iter()
-        .filter(|need| need.answer.works())
+        .filter(|need| need.answer.works_unchanged())
         .map(|need| need.name.as_str())
         .collect();
     let count = names.len();
     let more = count.saturating_sub(MAX_NAMES);
     let first = names.get(..count - more)?.join(", ");
     let more = if more > 0 {
-        format!(", and {more} more (`--format json` has all)")
+        format!(", and {more} more (`--format json` lists all)")
     } else {
         String::new()
     };
@@ -142,15 +145,15 @@ fn closing_sentence(upgrade: &Upgrade, told: bool) -> String {
     if !told {
         return "No known changes.".to_owned();
     }
-    let counted: Vec<&Item> = upgrade.counted_items(Level::Warning).collect();
+    let counted: Vec<&UpgradeItem> = upgrade.problem_items_from_level(Level::Warning).collect();
     let decided = counted.iter().filter(|item| !item.undecided);
     let blockers = decided
         .clone()
-        .filter(|item| item.part == Part::Blocker)
+        .filter(|item| item.part == UpgradeSection::Blocker)
         .count();
     let already = decided
         .clone()
-        .filter(|item| item.part == Part::Already)
+        .filter(|item| item.part == UpgradeSection::Already)
         .count();
     let others = decided.count() - blockers - already;
     let open = counted.iter().filter(|item| item.undecided).count();

@@ -2,7 +2,9 @@
 
 use super::section::{Badge, Bullet, ItemRef};
 use super::{Section, wording};
-use crate::model::difference::{Class, FactChange, FindingChange, KeptFact, Shown};
+use crate::model::difference::{
+    DisplayedValue, FactChange, FactState, FindingChange, FindingChangeKind,
+};
 use crate::{Assumed, StepChange, WhatIf, WouldBeOffered};
 use walwise_judge::rules::Level;
 use walwise_model::facts::{Reading, Subject, Value, catalog};
@@ -10,8 +12,8 @@ use walwise_model::facts::{Reading, Subject, Value, catalog};
 const NO_EFFECT_NOTE: &str = "Assumptions do not affect plans, exports or the exit code.";
 const NO_DIFFERENCES: &str = "Nothing else would change.";
 
-/// An assumed fact with its real value; of a stated one, that it never allows changes that can lose
-/// data.
+/// An assumed fact with its real value. A fact unknown on the real host gets a note that it never
+/// allows changes that can lose data.
 pub fn assumption_bullet(one: &Assumed) -> Bullet {
     let about = ItemRef {
         fact: Some((one.subject.clone(), one.fact.clone())),
@@ -38,21 +40,24 @@ pub fn assumption_bullet(one: &Assumed) -> Bullet {
     } else {
         ", never enough for changes that can lose data"
     };
-    let says = format!("{says} ({}{never}; actual: {really})", one.as_str());
+    let says = format!(
+        "{says} ({}{never}; actual: {really})",
+        one.assumed_or_stated()
+    );
     Bullet {
         item: about,
-        ..labelled_bullet(one.as_str(), says)
+        ..labelled_bullet(one.assumed_or_stated(), says)
     }
 }
 
 /// A short form, and a shorter one without the subject.
-pub fn short_forms(one: &Assumed) -> [String; 2] {
+pub fn assumption_short_forms(one: &Assumed) -> [String; 2] {
     [&*subject_suffix(one), ""].map(|of| {
         format!(
             "{}{of} = {} ({})",
             one.fact,
             display_value(one, &one.value),
-            one.as_str()
+            one.assumed_or_stated()
         )
     })
 }
@@ -66,29 +71,34 @@ fn subject_suffix(one: &Assumed) -> String {
 }
 
 fn display_value(one: &Assumed, value: &Value) -> String {
-    catalog::find(&one.fact).map_or(value.to_string(), |info| info.format_value(value))
+    catalog::find_by_name(&one.fact).map_or(value.to_string(), |info| info.format_value(value))
 }
 
 pub fn assumption_bullets(assumed: &[Assumed]) -> Vec<Bullet> {
     assumed.iter().map(assumption_bullet).collect()
 }
 
-/// The differences: verdicts, decided rules, findings, steps, withheld offers, derived facts.
+/// Sections about changed verdicts, decided rules, findings, steps, withheld offers and derived
+/// facts.
 pub fn what_if_sections(what_if: &WhatIf) -> Vec<Section> {
-    let top = Section::top("What if").with(NO_EFFECT_NOTE);
+    let top = Section::new_top("What if").with_sentence(NO_EFFECT_NOTE);
     let part = |title: &str, bullets| {
-        let mut section = Section::part(title);
+        let mut section = Section::new_part(title);
         section.push_bullets(&[], bullets);
         section
     };
     let first = part("", assumption_bullets(&what_if.assumed));
     if what_if.changes_nothing() {
-        return vec![top, first, Section::part("").with(NO_DIFFERENCES)];
+        return vec![
+            top,
+            first,
+            Section::new_part("").with_sentence(NO_DIFFERENCES),
+        ];
     }
     let mut parts = vec![part(
         "",
         verdict_bullets(what_if)
-            .chain(decided_bullets(what_if))
+            .chain(rule_decision_bullets(what_if))
             .collect(),
     )];
     parts.extend(finding_groups(what_if).map(|(title, bullets)| part(title, bullets)));
@@ -97,12 +107,12 @@ pub fn what_if_sections(what_if: &WhatIf) -> Vec<Section> {
         "Would be offered if observed and measured on this host; can lose data",
         offer_bullets(what_if),
     ));
-    parts.push(part("Derived facts", fact_bullets(what_if)));
+    parts.push(part("Derived facts", derived_fact_bullets(what_if)));
     parts.retain(|part| !part.elements.is_empty());
     [top, first].into_iter().chain(parts).collect()
 }
 
-/// A sentence with a label, if the label is not empty.
+/// An empty label is left out.
 fn labelled_bullet(label: impl Into<String>, says: String) -> Bullet {
     let label = label.into();
     let marks = if label.is_empty() {
@@ -129,10 +139,10 @@ fn verdict_bullets(what_if: &WhatIf) -> impl Iterator<Item = Bullet> {
     })
 }
 
-/// The rules that become decided, each with its result, and those that become undecided; the most
+/// Rules that become decided, each with its result, and rules that become undecided; the most
 /// severe first.
-fn decided_bullets(what_if: &WhatIf) -> impl Iterator<Item = Bullet> {
-    let rules = |class: Class| {
+fn rule_decision_bullets(what_if: &WhatIf) -> impl Iterator<Item = Bullet> {
+    let rules = |class: FindingChangeKind| {
         let mut found: Vec<&FindingChange> = what_if.difference.findings.iter().collect();
         found.retain(|finding| finding.class == class);
         found.sort_by_key(|finding| std::cmp::Reverse(finding.level()));
@@ -150,20 +160,29 @@ fn decided_bullets(what_if: &WhatIf) -> impl Iterator<Item = Bullet> {
         }
         said
     };
-    let rows = [("decided", Class::Decided), ("undecided", Class::Undecided)];
+    let rows = [
+        ("decided", FindingChangeKind::Decided),
+        ("undecided", FindingChangeKind::Undecided),
+    ];
     let rows = rows.map(|(label, class)| labelled_bullet(label, rules(class).join(", ")));
     rows.into_iter().filter(|row| !row.text.is_empty())
 }
 
-/// The changed findings; of merely decided or undecided ones, only warnings and critical ones.
+/// Findings that merely become decided or undecided are listed only at warning level or above.
 fn finding_groups(what_if: &WhatIf) -> impl Iterator<Item = (&'static str, Vec<Bullet>)> {
-    const PARTS: [(&str, &[Class]); 4] = [
-        ("New", &[Class::New, Class::Appeared]),
-        ("No longer applies", &[Class::Fixed, Class::Gone]),
-        ("Level changed", &[Class::Level]),
+    const PARTS: [(&str, &[FindingChangeKind]); 4] = [
+        (
+            "New",
+            &[FindingChangeKind::New, FindingChangeKind::Appeared],
+        ),
+        (
+            "No longer applies",
+            &[FindingChangeKind::Fixed, FindingChangeKind::Gone],
+        ),
+        ("Level changed", &[FindingChangeKind::Level]),
         (
             "Newly decided or undecided",
-            &[Class::Decided, Class::Undecided],
+            &[FindingChangeKind::Decided, FindingChangeKind::Undecided],
         ),
     ];
     PARTS.into_iter().map(|(title, classes)| {
@@ -173,10 +192,13 @@ fn finding_groups(what_if: &WhatIf) -> impl Iterator<Item = (&'static str, Vec<B
         found.sort_by_key(|finding| std::cmp::Reverse(finding.level()));
         let mut rows = Vec::new();
         for finding in found {
-            let Some(latest) = finding.latest() else {
+            let Some(latest) = finding.latest_state() else {
                 continue;
             };
-            let decided = matches!(finding.class, Class::Decided | Class::Undecided);
+            let decided = matches!(
+                finding.class,
+                FindingChangeKind::Decided | FindingChangeKind::Undecided
+            );
             if decided && latest.level < Level::Warning {
                 continue;
             }
@@ -222,7 +244,7 @@ fn step_bullets(what_if: &WhatIf) -> Vec<Bullet> {
 fn offer_bullets(what_if: &WhatIf) -> Vec<Bullet> {
     let row = |offer: &WouldBeOffered| {
         let price = offer
-            .price
+            .tradeoff
             .as_ref()
             .map(|price| format!(". {price}"))
             .unwrap_or_default();
@@ -235,18 +257,17 @@ fn offer_bullets(what_if: &WhatIf) -> Vec<Bullet> {
     what_if.would_be_offered.iter().map(row).collect()
 }
 
-/// Facts derived from the assumptions.
-fn fact_bullets(what_if: &WhatIf) -> Vec<Bullet> {
+fn derived_fact_bullets(what_if: &WhatIf) -> Vec<Bullet> {
     let assumed = |change: &&FactChange| {
         what_if
             .assumed
             .iter()
             .any(|one| one.subject == change.subject && one.fact == change.fact)
     };
-    let shown = |fact: &Option<KeptFact>| {
+    let shown = |fact: &Option<FactState>| {
         fact.as_ref()
-            .and_then(KeptFact::value)
-            .map_or("unknown".to_owned(), Shown::text)
+            .and_then(FactState::value)
+            .map_or("unknown".to_owned(), DisplayedValue::text)
     };
     let row = |change: &FactChange| {
         let FactChange {

@@ -2,16 +2,16 @@
 
 use std::collections::BTreeSet;
 
-use crate::{Alternative, Plan, Report, Step, Withheld, options};
+use crate::{Alternative, Plan, Report, Step, Withheld, mount_and_mkfs_options};
 use walwise_judge::rules::{Change, EffectScope, Risk};
 use walwise_model::facts::catalog::target;
 use walwise_model::facts::{Key, MissingFact, Reading, Scope, Subject, Value};
 
-/// What a step changes: `relatime → noatime, remove nobarrier`, `off → on`, `keep fdatasync`.
+/// For example `remove nobarrier; relatime → noatime`, `off → on` or `keep fdatasync`.
 pub fn change_text(step: &Step) -> String {
     let advice = &step.advice;
     let now = match &advice.current {
-        Reading::Known { value, .. } => Some(advice.setting.config_value(value)),
+        Reading::Known { value, .. } => Some(advice.setting.format_config_value(value)),
         Reading::Unknown { .. } => None,
     };
     match &advice.change {
@@ -36,10 +36,13 @@ fn list_change_text(step: &Step) -> String {
         } => words,
         _ => &[],
     };
-    let mounts = advice.setting.kind.mount().is_some();
+    let mounts = advice.setting.kind.mount_time().is_some();
     let replaced = |word: &String| {
         now.iter().find(|old| {
-            mounts && *old != word && options::option_family(old) == options::option_family(word)
+            mounts
+                && *old != word
+                && mount_and_mkfs_options::mount_option_family(old)
+                    == mount_and_mkfs_options::mount_option_family(word)
         })
     };
     let added = advice
@@ -61,19 +64,19 @@ fn list_change_text(step: &Step) -> String {
     } else {
         present.join(", ")
     };
-    // Removed options were the dangerous ones, so they come first: narrow screens cut the end.
+    // Removed options are the dangerous ones and come first, because narrow screens cut the end.
     let gone = (!named.is_empty()).then(|| format!("remove {named}"));
-    gone.into_iter().chain(added).collect::<Vec<_>>().join(", ")
+    gone.into_iter().chain(added).collect::<Vec<_>>().join("; ")
 }
 
 /// The original level of a rule whose level the user changed: ` (critical as written)`.
-pub fn level_as_written(report: &Report, rule: &str) -> String {
+pub fn original_level_suffix(report: &Report, rule: &str) -> String {
     let was = report.pack.original_level(rule);
     was.map(|was| format!(" ({} as written)", was.as_str()))
         .unwrap_or_default()
 }
 
-/// A subject as part of a sentence.
+/// The name of a subject as part of a sentence.
 pub fn subject_name(subject: &Subject) -> String {
     match subject.scope() {
         Scope::Host => "this host".to_owned(),
@@ -83,8 +86,8 @@ pub fn subject_name(subject: &Subject) -> String {
     }
 }
 
-/// What a target shares with other database targets, a sentence each.
-pub fn shared_with(report: &Report, of: &Subject) -> Vec<String> {
+/// One sentence each about shared disks, file systems and thin pools.
+pub fn sharing_sentences(report: &Report, of: &Subject) -> Vec<String> {
     let shares = |(what, fact): (&str, &Key<Vec<String>>)| match report.value(of, fact.name()) {
         Some(Value::List(others)) if !others.is_empty() => {
             Some(format!("Shares {what} with {}.", others.join(", ")))
@@ -99,19 +102,19 @@ pub fn shared_with(report: &Report, of: &Subject) -> Vec<String> {
     all.into_iter().filter_map(shares).collect()
 }
 
-/// The words in order, each once.
+/// Keeps the first occurrence of each word.
 pub fn distinct<'a>(words: impl Iterator<Item = &'a str>) -> Vec<&'a str> {
     let mut seen = BTreeSet::new();
     words.filter(|word| seen.insert(*word)).collect()
 }
 
-/// A count with its noun: `1 fact`, `3 facts`.
+/// For example `1 fact` or `3 facts`.
 pub fn count_noun(count: usize, noun: &str) -> String {
     let plural = if count == 1 { "" } else { "s" };
     format!("{count} {noun}{plural}")
 }
 
-pub fn reach_text(reach: EffectScope) -> &'static str {
+pub fn effect_scope_text(reach: EffectScope) -> &'static str {
     match reach {
         EffectScope::ThisMount => "this mount",
         EffectScope::WholeFilesystem => "the whole file system",
@@ -122,7 +125,7 @@ pub fn reach_text(reach: EffectScope) -> &'static str {
     }
 }
 
-/// What the change needs, and what can go wrong.
+/// What the change needs, or what can go wrong.
 pub fn risk_text(risk: Risk) -> &'static str {
     match risk {
         Risk::None => "effective immediately",
@@ -135,8 +138,8 @@ pub fn risk_text(risk: Risk) -> &'static str {
     }
 }
 
-/// What the change interrupts, in a word or two.
-pub fn interruption(risk: Risk) -> &'static str {
+/// The kind of interruption, in one or two words.
+pub fn interruption_text(risk: Risk) -> &'static str {
     match risk {
         Risk::DataLossIfWrong => "none; data may be lost",
         Risk::None
@@ -144,19 +147,19 @@ pub fn interruption(risk: Risk) -> &'static str {
         | Risk::NeedsRestart
         | Risk::NeedsRemount
         | Risk::NeedsUnmount
-        | Risk::NeedsNewFilesystem => risk.interrupts(),
+        | Risk::NeedsNewFilesystem => risk.interruption_word(),
     }
 }
 
-/// What a plan interrupts, the greatest first: `downtime of /srv`, `restart of the server on
-/// /srv/pg`.
-pub fn plan_interruptions(plan: &Plan) -> Vec<String> {
+/// The greatest interruption first: `downtime of /srv`, `restart of the server on /srv/pg`.
+pub fn plan_interruption_texts(plan: &Plan) -> Vec<String> {
     let one = |(risk, on): (Risk, Vec<&Subject>)| {
-        let what = interruption(risk);
+        let what = interruption_text(risk);
         let on: Vec<String> = on.into_iter().map(subject_name).collect();
         format!("{what} of {}", on.join(", "))
     };
-    let interrupts = |(risk, _): &(Risk, _)| interruption(*risk) != interruption(Risk::None);
+    let interrupts =
+        |(risk, _): &(Risk, _)| interruption_text(*risk) != interruption_text(Risk::None);
     let all: Vec<String> = plan
         .interruptions()
         .into_iter()
@@ -170,7 +173,7 @@ pub fn plan_interruptions(plan: &Plan) -> Vec<String> {
     }
 }
 
-/// A choice that ranks after the recommended one, or equally.
+/// A choice that ranks after the recommended one, or equal to it.
 pub fn alternative_text(step: &Step, other: &Alternative) -> String {
     let alike = other.rank == step.advice.rank.unwrap_or(1);
     let place = if alike {
@@ -179,7 +182,7 @@ pub fn alternative_text(step: &Step, other: &Alternative) -> String {
         ""
     };
     let price = other
-        .price
+        .tradeoff
         .as_ref()
         .map(|price| format!(" Trade-off: {price}"))
         .unwrap_or_default();
@@ -192,12 +195,14 @@ pub fn affects_text(affected: EffectScope, danger: Risk) -> String {
         (EffectScope::NextBoot, Risk::NeedsNewFilesystem | Risk::DataLossIfWrong) => {
             format!(
                 "{}; nothing changes now; {}",
-                reach_text(affected),
+                effect_scope_text(affected),
                 risk_text(danger)
             )
         }
-        (EffectScope::NextBoot, _) => format!("{}; nothing changes now", reach_text(affected)),
-        _ => format!("{}; {}", reach_text(affected), risk_text(danger)),
+        (EffectScope::NextBoot, _) => {
+            format!("{}; nothing changes now", effect_scope_text(affected))
+        }
+        _ => format!("{}; {}", effect_scope_text(affected), risk_text(danger)),
     }
 }
 
@@ -212,7 +217,7 @@ pub fn withheld_text(one: &Withheld) -> String {
 }
 
 /// A missing fact with the reason and its remedy.
-pub fn need_text(need: &MissingFact) -> String {
+pub fn missing_fact_text(need: &MissingFact) -> String {
     let remedy = need
         .remedy
         .as_ref()
@@ -222,11 +227,11 @@ pub fn need_text(need: &MissingFact) -> String {
         "{} of {}: {}{remedy}",
         need.fact,
         subject_name(&need.subject),
-        need_reason(need)
+        missing_fact_reason(need)
     )
 }
 
-pub fn need_reason(need: &MissingFact) -> String {
+pub fn missing_fact_reason(need: &MissingFact) -> String {
     if need.detail.is_empty() {
         need.why.to_string()
     } else {

@@ -1,4 +1,5 @@
-//! The text form of a host: questions and answers, for people to review and for walwise to replay.
+//! The text format of a capture: questions and answers, for people to review and for walwise to
+//! replay.
 //!
 //! ```text
 //! walwise host 1
@@ -11,9 +12,9 @@
 //! !denied Permission denied
 //! ```
 //!
-//! Lines of an answer, and the names of a directory, follow `|`; a last piece without its newline
-//! follows `:`, a refusal `!`. Bytes are escaped by [`crate::text`], except that tabs stay. What
-//! cannot be parsed costs its own entry and nothing else.
+//! `|` precedes a line of an answer or a name in a directory; `:` precedes a last line that no
+//! newline ends; `!` precedes an error. Bytes are escaped by [`crate::text`], except that tabs
+//! stay. A line that cannot be parsed invalidates only its own entry.
 
 use std::collections::hash_map::Entry;
 use std::collections::{BTreeMap, HashMap};
@@ -23,39 +24,32 @@ use std::ops::Range;
 use foldhash::fast::FixedState;
 
 use super::{HostError, Question, question_text};
-use crate::bounds::CAPTURE;
+use crate::limits::CAPTURE;
 use crate::text;
 
-/// A host's answer to a question.
 pub type HostAnswer = Result<Vec<u8>, HostError>;
 
-/// The questions of a capture with their answers.
 pub type Answers = BTreeMap<Question, HostAnswer>;
 
-/// The first line of an archive.
 const HEADER: &str = "walwise host 1";
 
-/// Complaints beyond this number are only counted.
+/// Number of problems that are described; further ones are only counted.
 const MAX_PROBLEMS: usize = 20;
 
-/// Why a text is no archive at all.
+/// Reason why a text is not a readable capture.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum ArchiveError {
-    /// The header line is missing.
-    #[error(
-        "not a host archive: its first line is not `{HEADER}`; make one with `walwise capture`"
-    )]
+    #[error("not a capture: its first line is not `{HEADER}`; make one with `walwise capture`")]
     Header,
-    /// The header names another version.
-    #[error("the host archive has format {0:?}; this walwise reads format 1")]
+    #[error("the capture has format {0:?}; this version of walwise reads format 1")]
     Version(String),
-    /// It exceeds [`CAPTURE`].
-    #[error("the host archive is larger than 64 MiB")]
+    /// The text exceeds [`CAPTURE`].
+    #[error("the capture is larger than 64 MiB")]
     TooLarge,
 }
 
-/// Writes answers as text, after the lines of `comment`.
-pub fn write(answers: &Answers, comment: &str) -> String {
+/// Formats answers as a capture, with the lines of `comment` at the top.
+pub fn render(answers: &Answers, comment: &str) -> String {
     let mut out = format!("{HEADER}\n");
     for line in comment.lines() {
         out.push_str(&format_line("# ", line.as_bytes()));
@@ -64,9 +58,9 @@ pub fn write(answers: &Answers, comment: &str) -> String {
         out.push_str(&question_text::encode(question));
         out.push('\n');
         match answer {
-            Ok(bytes) => write_bytes(&mut out, bytes, separator(question)),
+            Ok(bytes) => write_answer_lines(&mut out, bytes, answer_separator(question)),
             Err(miss) => {
-                let detail = displayable(&miss.detail);
+                let detail = display_safe_detail(&miss.detail);
                 let line = format!("!{} {detail}", question_text::error_word(miss.kind));
                 out.push_str(line.trim_end());
                 out.push('\n');
@@ -76,8 +70,7 @@ pub fn write(answers: &Answers, comment: &str) -> String {
     out
 }
 
-/// The byte that separates the pieces of an answer.
-fn separator(question: &Question) -> u8 {
+fn answer_separator(question: &Question) -> u8 {
     if matches!(question.inner(), Question::List(_)) {
         0
     } else {
@@ -85,7 +78,7 @@ fn separator(question: &Question) -> u8 {
     }
 }
 
-fn write_bytes(out: &mut String, bytes: &[u8], separator: u8) {
+fn write_answer_lines(out: &mut String, bytes: &[u8], separator: u8) {
     let mut rest = bytes;
     while let Some(end) = rest.iter().position(|b| *b == separator) {
         let (piece, after) = rest.split_at(end);
@@ -105,8 +98,8 @@ fn format_line(mark: &str, bytes: &[u8]) -> String {
     format!("{mark}{}\n", pieces.join("\t"))
 }
 
-/// A refusal's detail, which is display-safe unless someone else wrote the archive.
-fn displayable(detail: &str) -> String {
+/// Escapes an error's detail, which may be unsafe for display if somebody edited the capture.
+fn display_safe_detail(detail: &str) -> String {
     if detail.chars().any(text::is_display_unsafe) {
         text::display_safe(detail.as_bytes())
     } else {
@@ -114,7 +107,7 @@ fn displayable(detail: &str) -> String {
     }
 }
 
-/// Parses an archive. The second value lists the entries that could not be read.
+/// Parses a capture. The second value describes the entries that could not be read.
 pub fn parse(bytes: &[u8]) -> Result<(Answers, Vec<String>), ArchiveError> {
     let mut answers = Answers::new();
     let problems = read_entries(bytes, |_, question, answer| {
@@ -127,8 +120,9 @@ pub fn parse(bytes: &[u8]) -> Result<(Answers, Vec<String>), ArchiveError> {
     Ok((answers, problems))
 }
 
-/// Calls `put` for each entry with its range of bytes; it returns whether the entry is new. Returns
-/// the complaints about the others.
+/// Calls `put` with the byte range, question and answer of each entry that can be parsed. `put`
+/// returns false for a repeated question. Returns descriptions of the unreadable and repeated
+/// entries.
 fn read_entries(
     bytes: &[u8],
     put: impl FnMut(Range<usize>, Question, HostAnswer) -> bool,
@@ -155,29 +149,29 @@ fn read_entries(
     let mut start = first.len() + 1;
     for (number, line) in (2..).zip(lines) {
         let end = start + line.len();
-        reader.line(number, line.strip_suffix(b"\r").unwrap_or(line), start..end);
+        reader.handle_line(number, line.strip_suffix(b"\r").unwrap_or(line), start..end);
         start = end + 1;
     }
     reader.finish_entry();
     Ok(reader.problems.into_messages())
 }
 
-/// An archive whose answers are parsed on demand: those of ten thousand disks take several times
-/// the memory of their text.
+/// A capture whose answers are parsed on demand. Parsed answers of ten thousand disks would take
+/// several times the memory of their text.
 #[derive(Clone, Debug, Default)]
 pub struct Archive {
     text: Vec<u8>,
-    /// The byte ranges of the entries, by the hash of their question.
+    /// Byte ranges of the entries, each with the hash of its question.
     places: Vec<(u64, Range<u32>)>,
 }
 
 impl Archive {
-    /// Checks an archive; the second value lists the entries that could not be read.
+    /// Checks a capture; the second value describes the entries that could not be read.
     pub fn new(text: Vec<u8>) -> Result<(Self, Vec<String>), ArchiveError> {
         let mut known: HashMap<u64, Range<u32>, FixedState> = HashMap::default();
         let mut alike = Vec::new();
         let problems = read_entries(&text, |place, question, _| {
-            let (hash, place) = (hash(&question), to_u32_range(place));
+            let (hash, place) = (question_hash(&question), to_u32_range(place));
             let is_same = |place: &Range<u32>| {
                 parse_entry(&text, place).is_some_and(|(other, _)| other == question)
             };
@@ -187,7 +181,7 @@ impl Archive {
                     true
                 }
                 Entry::Occupied(taken) if is_same(taken.get()) => false,
-                // A hash collision.
+                // Two different questions have the same hash.
                 Entry::Occupied(_) => {
                     let is_new = !alike
                         .iter()
@@ -204,12 +198,12 @@ impl Archive {
         Ok((Self { text, places }, problems))
     }
 
-    pub fn bytes(&self) -> usize {
+    pub fn byte_len(&self) -> usize {
         self.text.len()
     }
 
     pub fn get(&self, question: &Question) -> Option<HostAnswer> {
-        let hash = hash(question);
+        let hash = question_hash(question);
         let first = self.places.partition_point(|(other, _)| *other < hash);
         let alike = self
             .places
@@ -230,11 +224,11 @@ impl Archive {
     }
 }
 
-fn hash(question: &Question) -> u64 {
+fn question_hash(question: &Question) -> u64 {
     FixedState::default().hash_one(question)
 }
 
-/// Half the size: a text has at most [`CAPTURE`] bytes.
+/// Byte offsets fit in `u32`, because a capture has at most [`CAPTURE`] bytes.
 fn to_u32_range(place: Range<usize>) -> Range<u32> {
     let narrow = |at: usize| u32::try_from(at).unwrap_or(u32::MAX);
     narrow(place.start)..narrow(place.end)
@@ -252,7 +246,7 @@ fn parse_entry(text: &[u8], place: &Range<u32>) -> Option<(Question, HostAnswer)
         entry: None,
     };
     for line in text.split(|b| *b == b'\n') {
-        reader.line(0, line.strip_suffix(b"\r").unwrap_or(line), 0..0);
+        reader.handle_line(0, line.strip_suffix(b"\r").unwrap_or(line), 0..0);
     }
     reader.finish_entry();
     found
@@ -268,7 +262,7 @@ impl ParseErrors {
     fn add(&mut self, line: usize, what: &str) {
         if self.first.len() < MAX_PROBLEMS {
             self.first
-                .push(format!("host archive, line {line}: {what}; entry ignored"));
+                .push(format!("capture, line {line}: {what}; entry ignored"));
         } else {
             self.omitted += 1;
         }
@@ -277,7 +271,7 @@ impl ParseErrors {
     fn into_messages(mut self) -> Vec<String> {
         if self.omitted > 0 {
             self.first.push(format!(
-                "host archive: {} more entries cannot be read",
+                "capture: {} more entries cannot be read",
                 self.omitted
             ));
         }
@@ -306,11 +300,12 @@ struct CaptureReader<F> {
 }
 
 impl<F: FnMut(Range<usize>, Question, HostAnswer) -> bool> CaptureReader<F> {
-    fn line(&mut self, number: usize, line: &[u8], place: Range<usize>) {
+    fn handle_line(&mut self, number: usize, line: &[u8], place: Range<usize>) {
         match line.split_first() {
             None | Some((b'#', _)) => {}
             Some((mark @ (b'|' | b':' | b'!'), rest)) => {
-                // Without an entry the line belongs to one that was already left out.
+                // No current entry means that the line belongs to an entry that was already
+                // rejected.
                 let Some(entry) = self.entry.take() else {
                     return;
                 };
@@ -364,25 +359,25 @@ impl<F: FnMut(Range<usize>, Question, HostAnswer) -> bool> CaptureReader<F> {
 impl CaptureEntry {
     fn with_line(self, mark: u8, rest: &[u8]) -> Result<Self, &'static str> {
         let words = str::from_utf8(rest).map_err(|_| "not UTF-8")?;
-        let separator = separator(&self.question);
+        let separator = answer_separator(&self.question);
         let body = match (mark, self.body) {
             (b'|', AnswerBody::Empty) => {
-                AnswerBody::Lines([text::original_bytes(words), vec![separator]].concat())
+                AnswerBody::Lines([text::decode_display_safe(words), vec![separator]].concat())
             }
             (b'|', AnswerBody::Lines(mut bytes)) => {
-                bytes.append(&mut text::original_bytes(words));
+                bytes.append(&mut text::decode_display_safe(words));
                 bytes.push(separator);
                 AnswerBody::Lines(bytes)
             }
-            (b':', AnswerBody::Empty) => AnswerBody::Unterminated(text::original_bytes(words)),
+            (b':', AnswerBody::Empty) => AnswerBody::Unterminated(text::decode_display_safe(words)),
             (b':', AnswerBody::Lines(mut bytes)) => {
-                bytes.append(&mut text::original_bytes(words));
+                bytes.append(&mut text::decode_display_safe(words));
                 AnswerBody::Unterminated(bytes)
             }
             (b'!', AnswerBody::Empty) => {
                 let (kind, detail) = words.split_once(' ').unwrap_or((words, ""));
                 let kind = question_text::error_kind(kind).ok_or("unknown kind of error")?;
-                AnswerBody::Error(HostError::new(kind, displayable(detail.trim_end())))
+                AnswerBody::Error(HostError::new(kind, display_safe_detail(detail.trim_end())))
             }
             _ => return Err("unexpected line after the previous one"),
         };
@@ -418,7 +413,7 @@ mod tests {
     proptest! {
         #[test]
         fn archives_replay_what_was_answered(answers in prop::collection::btree_map(any_question(), any_answer(), 0..8)) {
-            let text = write(&answers, "made by a test\non two lines");
+            let text = render(&answers, "made by a test\non two lines");
             prop_assert!(!text.chars().any(|c| text::is_display_unsafe(c) && !matches!(c, '\n' | '\t')));
             let (read, problems) = parse(text.as_bytes()).unwrap();
             prop_assert_eq!(read, answers);
@@ -468,7 +463,7 @@ mod tests {
         let text =
             format!("{HEADER}\nread /a\n!denied Permission denied \u{a0} \t\nread /b\n!absent  \n");
         let (answers, _) = parse(text.as_bytes()).unwrap();
-        let (again, problems) = parse(write(&answers, "").as_bytes()).unwrap();
+        let (again, problems) = parse(render(&answers, "").as_bytes()).unwrap();
         assert_eq!((again, problems.len()), (answers, 0));
     }
 

@@ -1,7 +1,7 @@
 //! Asks another host each question once, so that collectors can run again over the same answers.
 //!
-//! A new question is passed on to the other host, so an assumed fact can lead to facts that nothing
-//! had read yet.
+//! A new question is passed on to the other host, because an assumed fact can lead to facts that no
+//! collector has read yet.
 
 use std::collections::HashMap;
 use std::ops::Deref;
@@ -9,11 +9,10 @@ use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex, OnceLock, PoisonError};
 
 use super::{Host, HostError, Question};
-use crate::bounds::Bounds;
+use crate::limits::Limits;
 
 type CachedAnswer = Result<Vec<u8>, HostError>;
 
-/// A host that caches its answers.
 pub struct CachingHost<H> {
     host: H,
     answers: Mutex<HashMap<Question, Arc<OnceLock<CachedAnswer>>>>,
@@ -27,13 +26,12 @@ impl<H: Deref<Target: Host>> CachingHost<H> {
         }
     }
 
-    /// An answered question that passes the test, with its answer.
     pub fn find_answer(&self, of: impl Fn(&Question) -> bool) -> Option<(Question, Vec<u8>)> {
         let answers = self.answers.lock().unwrap_or_else(PoisonError::into_inner);
         let answered = answers
             .iter()
             .filter_map(|(question, answer)| Some((question, answer.get()?.as_ref().ok()?)));
-        // The smallest of several, so that the choice is reproducible.
+        // If several questions match, the smallest is chosen, so that the result is reproducible.
         let found = answered
             .filter(|(question, _)| of(question))
             .min_by_key(|(question, _)| format!("{question:?}"));
@@ -50,20 +48,21 @@ impl<H: Deref<Target: Host> + Sync> Host for CachingHost<H> {
                 None => Arc::clone(answers.entry(question.clone()).or_default()),
             }
         };
-        // Whoever asks the same question waits for the answer; other questions proceed.
+        // A caller with the same question waits for this answer; other questions are answered
+        // meanwhile.
         answer.get_or_init(|| self.host.ask(question)).clone()
     }
 
-    fn notes(&self) -> Vec<String> {
-        self.host.notes()
+    fn fact_notes(&self) -> Vec<String> {
+        self.host.fact_notes()
     }
 
-    fn possible_masks(&self, path: &Path) -> Vec<PathBuf> {
-        self.host.possible_masks(path)
+    fn possible_masked_paths(&self, path: &Path) -> Vec<PathBuf> {
+        self.host.possible_masked_paths(path)
     }
 
-    fn bounds(&self) -> Bounds {
-        self.host.bounds()
+    fn collection_limits(&self) -> Limits {
+        self.host.collection_limits()
     }
 
     fn is_live(&self) -> bool {
@@ -78,10 +77,10 @@ mod tests {
     use super::*;
     use crate::deadline::{ThreadInTime, wait_for};
 
-    /// A host that never answers the same twice.
+    /// A host that counts its answers, so that no two are equal.
     struct Counter(AtomicU32);
 
-    /// A host that answers a summary only once two have asked.
+    /// A host that answers [`Question::Resources`] only once two callers are waiting.
     struct Slow(Counter, AtomicU32);
 
     impl Slow {
@@ -128,7 +127,7 @@ mod tests {
             let asking: Vec<_> = (0..8)
                 .map(|_| scope.spawn(|| host.ask(&Question::Resources)))
                 .collect();
-            // One question is before the host; another one is answered meanwhile.
+            // While one question waits in the host, another is answered.
             host.ask(&Question::Uname).unwrap();
             slow.wait_for_both();
             asking

@@ -1,10 +1,10 @@
-//! The expendable child: a process of our own binary that is asked what may never be answered. Its
-//! own work is in [`super::reader`].
+//! The expendable child: a copy of walwise that makes the system calls which may never return. The
+//! child runs the code in [`super::reader`].
 //!
-//! A system call on a dead NFS server or a stuck FUSE file system cannot be interrupted, and a
-//! thread in one keeps its process from exiting. A child that misses its deadline is therefore
-//! killed and abandoned, and the next question gets a new one. It exits when its channel closes, so
-//! it outlives walwise by one question at most.
+//! A system call on a dead NFS server or a stuck FUSE file system cannot be interrupted. A thread
+//! blocked in one keeps its process from exiting. A child that misses its deadline is therefore
+//! killed and abandoned, and the next question starts a new child. A child exits when its channel
+//! closes, so it outlives walwise by one question at most.
 
 use std::io;
 use std::path::PathBuf;
@@ -18,11 +18,11 @@ use super::{HostError, HostErrorKind, Question, question_text};
 use crate::subprocess::{Bytes, RecvError, Role, Subprocess};
 use crate::text;
 
-/// The longest question in bytes: a longer one would not fit the socket's buffer, and writing must
+/// The longest question, in bytes. A longer one would not fit the socket's buffer, and writing must
 /// not block.
 const LONGEST_QUESTION: usize = 32 << 10;
 
-/// Asks through a child, and replaces one that got stuck.
+/// Sends questions to a child process, and replaces a child that is stuck.
 pub(super) struct ChildHost {
     program: PathBuf,
     owner: Option<Owner>,
@@ -37,7 +37,8 @@ struct ChildSupervisor {
 }
 
 impl ChildHost {
-    /// Children will be processes of this program; with an owner, they become that user first.
+    /// Starts no child yet. `program` is what every child runs; a child with an `owner` first
+    /// becomes that user.
     pub fn new(program: PathBuf, owner: Option<Owner>) -> Self {
         Self {
             program,
@@ -46,37 +47,38 @@ impl ChildHost {
         }
     }
 
-    fn state(&self) -> MutexGuard<'_, ChildSupervisor> {
+    fn lock_state(&self) -> MutexGuard<'_, ChildSupervisor> {
         self.state.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
     /// Starts the child in the background before it is needed: starting takes longer than most
     /// answers.
     pub fn prestart(&self) {
-        let mut state = self.state();
+        let mut state = self.lock_state();
         if state.child.is_none() && state.starting.is_none() {
             let (program, owner) = (self.program.clone(), self.owner.clone());
-            // If no thread can be started, the child is started when it is needed.
+            // If no thread can be started, the first question starts the child.
             state.starting = Builder::new()
                 .spawn(move || start_child(&program, owner.as_ref()))
                 .ok();
         }
     }
 
-    /// Ends the child unless it is busy; the next question starts another.
+    /// Stops the child unless it is busy; the next question starts another.
     pub fn stop_if_idle(&self) {
         if let Ok(mut state) = self.state.try_lock() {
-            state.retire();
+            state.retire_child();
         }
     }
 
-    /// Ends the child without waiting for its exit, as dropping does: many exit in the time of one.
+    /// Stops the child without waiting for its exit, so that several children exit at the same
+    /// time.
     pub fn stop(&self) {
-        self.state().retire();
+        self.lock_state().retire_child();
     }
 
     pub fn notes(&self) -> Vec<String> {
-        self.state().notes.clone()
+        self.lock_state().notes.clone()
     }
 
     pub fn ask(&self, question: &Question, deadline: Duration) -> Result<Vec<u8>, HostError> {
@@ -85,7 +87,7 @@ impl ChildHost {
         if words.len() >= LONGEST_QUESTION {
             return failed("the path is too long".to_owned());
         }
-        let mut state = self.state();
+        let mut state = self.lock_state();
         let child = state
             .take_child()
             .map_or_else(|| start_child(&self.program, self.owner.as_ref()), Ok);
@@ -93,7 +95,7 @@ impl ChildHost {
             Ok(child) => child,
             Err(e) => {
                 return failed(format!(
-                    "cannot start the reading child: {}",
+                    "cannot start the reading process: {}",
                     text::error_message(&e)
                 ));
             }
@@ -109,12 +111,12 @@ impl ChildHost {
         };
         child.kill();
         match error {
-            RecvError::Closed => failed("the reading child ended without an answer".to_owned()),
+            RecvError::Closed => failed("the reading process ended without an answer".to_owned()),
             RecvError::Timeout => {
                 let seconds = deadline.as_secs_f32();
-                state
-                    .notes
-                    .push(format!("no answer within {seconds} s, given up: {words}"));
+                state.notes.push(format!(
+                    "gave up after {seconds} s without an answer: {words}"
+                ));
                 Err(HostError::new(
                     HostErrorKind::TimedOut,
                     format!("no answer within {seconds} s"),
@@ -125,8 +127,8 @@ impl ChildHost {
 }
 
 impl ChildSupervisor {
-    /// The child, which may have been started in the background. It is put back once it has
-    /// answered.
+    /// Takes the child, which may still be starting in the background. The caller puts the child
+    /// back once it has answered.
     fn take_child(&mut self) -> Option<Subprocess> {
         let started = self
             .starting
@@ -135,8 +137,10 @@ impl ChildSupervisor {
         started.or_else(|| self.child.take())
     }
 
-    fn retire(&mut self) {
-        self.take_child().into_iter().for_each(Subprocess::retire);
+    fn retire_child(&mut self) {
+        self.take_child()
+            .into_iter()
+            .for_each(Subprocess::kill_idle);
     }
 }
 

@@ -1,23 +1,23 @@
-//! A machine with edited answers, which the collectors read again for a what-if.
+//! A host with edited answers, from which the collectors read again for a what-if.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::{Path, PathBuf};
 use std::sync::{Mutex, PoisonError};
 
 use super::{Host, HostError, Question};
-use crate::bounds::Bounds;
+use crate::limits::Limits;
 
 type QuestionFilter = Box<dyn Fn(&Question) -> bool + Send + Sync>;
 type AnswerChange = Box<dyn Fn(&str) -> Result<String, HostError> + Send + Sync>;
 
-/// A change to the answers of some questions.
-pub struct Edit {
+pub struct AnswerEdit {
     applies_to: QuestionFilter,
     change: AnswerChange,
 }
 
-impl Edit {
-    /// Changes the answers to the questions that meet a condition, or removes them.
+impl AnswerEdit {
+    /// Applies `change` to the answers of the questions for which `of` is true. An error from
+    /// `change` removes the answer.
     pub fn new(
         of: impl Fn(&Question) -> bool + Send + Sync + 'static,
         change: impl Fn(&str) -> Result<String, HostError> + Send + Sync + 'static,
@@ -30,24 +30,24 @@ impl Edit {
 }
 
 #[cfg(any(test, feature = "testing"))]
-impl Edit {
+impl AnswerEdit {
     pub fn change(&self, text: &str) -> Result<String, HostError> {
         (self.change)(text)
     }
 }
 
-/// The edited answers, each with the numbers of the lines that changed; none where it was removed.
+/// Edited answers, each with the numbers of the lines that changed. The set of numbers is empty if
+/// the answer was removed.
 pub type EditedAnswers = BTreeMap<Question, BTreeSet<u32>>;
 
-/// Another host with edited answers.
 pub struct EditedHost<'a> {
     host: &'a dyn Host,
-    edits: Vec<Edit>,
+    edits: Vec<AnswerEdit>,
     edited: Mutex<EditedAnswers>,
 }
 
 impl<'a> EditedHost<'a> {
-    pub fn new(host: &'a dyn Host, edits: Vec<Edit>) -> Self {
+    pub fn new(host: &'a dyn Host, edits: Vec<AnswerEdit>) -> Self {
         Self {
             host,
             edits,
@@ -62,8 +62,8 @@ impl<'a> EditedHost<'a> {
     }
 }
 
-/// The numbers of the lines that differ: those of a file, or those at the start of each line of an
-/// answer about a configuration.
+/// The numbers of the lines that differ. Configuration answers state the line number of the file at
+/// the start of each line; other answers are counted.
 fn changed_lines(question: &Question, before: &str, now: &str) -> BTreeSet<u32> {
     let kept: BTreeSet<(u32, &str)> = (1..).zip(before.lines()).collect();
     let other = (1..).zip(now.lines()).filter(|line| !kept.contains(line));
@@ -100,16 +100,16 @@ impl Host for EditedHost<'_> {
         Ok(answer)
     }
 
-    fn notes(&self) -> Vec<String> {
-        self.host.notes()
+    fn fact_notes(&self) -> Vec<String> {
+        self.host.fact_notes()
     }
 
-    fn possible_masks(&self, path: &Path) -> Vec<PathBuf> {
-        self.host.possible_masks(path)
+    fn possible_masked_paths(&self, path: &Path) -> Vec<PathBuf> {
+        self.host.possible_masked_paths(path)
     }
 
-    fn bounds(&self) -> Bounds {
-        self.host.bounds()
+    fn collection_limits(&self) -> Limits {
+        self.host.collection_limits()
     }
 
     fn is_live(&self) -> bool {

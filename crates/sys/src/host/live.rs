@@ -1,12 +1,12 @@
 //! The machine that walwise runs on.
 //!
-//! Every question is answered by [`answer`]: here, or in the expendable child, which runs the same
-//! code, where the answer may never come. Reads are bounded and nothing is opened for writing. Each
-//! scan makes a new `LiveHost`, because it reads the mount table only once.
+//! [`answer`] answers every question: in this process, or in the expendable child if the answer may
+//! never arrive. Reads are bounded, and nothing is opened for writing. Each scan creates a new
+//! `LiveHost`, because a `LiveHost` reads the mount table only once.
 
 mod client_protocol;
-mod content;
 mod device;
+mod device_scan;
 pub(super) mod files;
 mod hang_risk;
 pub(super) mod machine;
@@ -16,7 +16,6 @@ pub(super) mod postgres;
 pub(super) mod processes;
 mod superblock;
 mod trust {
-    //! Whether anyone but root could have put a file where it is, or could change it there.
 
     use std::fs;
     use std::io;
@@ -25,8 +24,8 @@ mod trust {
 
     use crate::text;
 
-    /// The objection to a path without links: `/x is not owned by root`; `None` when it and every
-    /// directory above it are owned by root, and writable by root alone.
+    /// Reason not to trust a path that contains no links, such as `/x is not owned by root`. `None`
+    /// if the file and every directory above it are owned by root and writable by root alone.
     pub fn untrusted_reason(path: &Path) -> io::Result<Option<String>> {
         for path in path.ancestors() {
             let metadata = fs::symlink_metadata(path)?;
@@ -53,11 +52,11 @@ use std::sync::{Mutex, OnceLock, PoisonError};
 use std::time::{Duration, Instant};
 
 use super::child::ChildHost;
-use super::redact::{self, PlainFile};
-use super::{Dialect, Host, HostError, HostErrorKind, Question, ScanDepth};
+use super::redact::{self, PlainFileKind};
+use super::{ConfigDialect, Host, HostError, HostErrorKind, Question, ScanDepth};
 use crate::subprocess::OWN_PROGRAM;
-use hang_risk::Mounts;
-use owners::Owners;
+use hang_risk::MountHangRisks;
+use owners::OwnerChildren;
 pub use trust::untrusted_reason;
 
 /// Deadline of a read that may hang.
@@ -66,26 +65,25 @@ const READ_DEADLINE: Duration = Duration::from_secs(2);
 /// Deadline for scanning a device: a sleeping disk takes seconds to spin up.
 const DEVICE_DEADLINE: Duration = Duration::from_secs(10);
 
-/// Grace period of a child that scans a device: the time of one read.
+/// Extra time for a child that scans a device, about the duration of one read.
 const READ_GRACE: Duration = Duration::from_millis(500);
 
 /// Total time for scanning devices that the user did not name.
 const BRIEF_SCANS_TOTAL: Duration = Duration::from_secs(5);
 
-/// Grace period for a question to a server, beyond the client's deadline.
+/// Deadline for a child that queries a server; longer than the child's own deadline.
 const SERVER_DEADLINE: Duration = Duration::from_secs(3);
 
-/// Grace period for a program that a child runs, beyond the child's deadline.
+/// Deadline for a child that runs a program; longer than the child's own deadline.
 const PROGRAM_DEADLINE: Duration = Duration::from_secs(6);
 
-/// The machine that walwise runs on.
 pub struct LiveHost {
     child: ChildHost,
-    owners: Owners,
-    mounts: OnceLock<Mounts>,
+    owners: OwnerChildren,
+    mounts: OnceLock<MountHangRisks>,
     /// Time spent so far on devices that the user did not name.
     brief_scan_time: Mutex<Duration>,
-    /// Questions that failed because no descriptor was left.
+    /// Number of questions that failed because the process was out of file descriptors.
     descriptor_failures: AtomicUsize,
 }
 
@@ -97,62 +95,65 @@ impl Default for LiveHost {
 
 impl LiveHost {
     #[cfg(any(test, feature = "testing"))]
-    pub fn signatures() -> Vec<&'static str> {
-        content::magic::signature_names()
+    pub fn signature_names() -> Vec<&'static str> {
+        device_scan::magic::signature_names()
     }
 
-    /// The names of signatures in parts of a device of this size, each with the place where it
-    /// begins.
+    /// Names of the signatures in parts of a device of `size` bytes. Each part is its offset and
+    /// its bytes.
     pub fn identify_signatures(
         size: u64,
         parts: impl IntoIterator<Item = (u64, Vec<u8>)>,
     ) -> Vec<String> {
-        let mut regions = content::magic::Regions::new(size);
+        let mut regions = device_scan::magic::ReadRegions::new(size);
         parts
             .into_iter()
-            .for_each(|(at, bytes)| regions.add(at, bytes));
-        regions.names()
+            .for_each(|(at, bytes)| regions.add_region(at, bytes));
+        regions.found_signatures()
     }
 
-    /// This machine; questions that may hang go to a child of this very program, which must call
-    /// [`super::reader::serve`] in its `main`.
+    /// Sends questions that may hang to a child: this program again, whose `main` must call
+    /// [`super::reader::serve`].
     pub fn new() -> Self {
         Self::with_program(PathBuf::from(OWN_PROGRAM))
     }
 
-    /// This machine, asked through children of another program that calls [`super::reader::serve`]:
-    /// for tests, whose own program does not.
+    /// Like [`LiveHost::new`], but the child runs `program`, which must call
+    /// [`super::reader::serve`]. Tests need this, because a test program does not.
     pub fn with_program(program: PathBuf) -> Self {
-        let owners = Owners::new(program.clone());
-        let in_passing = Mutex::new(Duration::ZERO);
+        let owners = OwnerChildren::new(program.clone());
+        let brief_scan_time = Mutex::new(Duration::ZERO);
         Self {
             child: ChildHost::new(program, None),
             owners,
             mounts: OnceLock::new(),
-            brief_scan_time: in_passing,
+            brief_scan_time,
             descriptor_failures: AtomicUsize::new(0),
         }
     }
 
-    /// The same, with the child started in the background for a full scan.
+    /// Like [`LiveHost::new`], but starts the child in the background at once, because a full scan
+    /// needs it.
     pub fn with_started_child() -> Self {
         let host = Self::new();
         host.child.prestart();
         host
     }
 
-    /// How long to wait in a child for the answer; `None` if the answer cannot hang.
-    fn deadline(&self, question: &Question) -> Option<Duration> {
+    /// How long to wait for a child's answer; `None` if the question cannot hang.
+    fn child_deadline(&self, question: &Question) -> Option<Duration> {
         match question.inner() {
             // Connecting blocks indefinitely while a stopped server's queue is full.
             Question::PgSettings(_) | Question::MysqlSettings(_) => Some(SERVER_DEADLINE),
             Question::Superblock(..) => Some(DEVICE_DEADLINE),
-            // Its keys may lie anywhere.
-            Question::Config(_, Dialect::Crypttab) => Some(READ_DEADLINE),
-            Question::Content(_, ScanDepth::Brief) => Some(content::BRIEF_TIME + READ_GRACE),
-            Question::Content(_, ScanDepth::Thorough) => Some(content::THOROUGH_TIME + READ_GRACE),
-            // The kernel reads these from the memory of that process, whose mappings may never
-            // respond; its open files may lie anywhere.
+            // The key files that crypttab names may be on any file system.
+            Question::Config(_, ConfigDialect::Crypttab) => Some(READ_DEADLINE),
+            Question::Content(_, ScanDepth::Brief) => Some(device_scan::BRIEF_TIME + READ_GRACE),
+            Question::Content(_, ScanDepth::Thorough) => {
+                Some(device_scan::THOROUGH_TIME + READ_GRACE)
+            }
+            // The kernel reads command line and environment from the process's memory, whose
+            // mappings may never respond. Open files may be on any file system.
             Question::CommandLine(_) | Question::Environment(_) | Question::Tablespaces(_) => {
                 Some(READ_DEADLINE)
             }
@@ -163,64 +164,69 @@ impl LiveHost {
         }
     }
 
-    /// Asks as a user. Only root can become another user; anyone else asks as themselves.
-    fn ask_as(
+    /// Asks with the rights of a user. Only root can become another user; other callers ask as
+    /// themselves.
+    fn ask_as_user(
         &self,
         uid: u32,
         inner: &Question,
         question: &Question,
     ) -> Result<Vec<u8>, HostError> {
         if !nix::unistd::geteuid().is_root() {
-            return self.ask_here(question);
+            return self.ask_directly_or_child(question);
         }
         let deadline = match inner {
             Question::Run(..) => PROGRAM_DEADLINE,
-            other => self.deadline(other).unwrap_or(READ_DEADLINE),
+            other => self.child_deadline(other).unwrap_or(READ_DEADLINE),
         };
         self.owners.ask(uid, inner, deadline)
     }
 
-    fn ask_here(&self, question: &Question) -> Result<Vec<u8>, HostError> {
-        match self.deadline(question) {
+    fn ask_directly_or_child(&self, question: &Question) -> Result<Vec<u8>, HostError> {
+        match self.child_deadline(question) {
             Some(deadline) => self.child.ask(question, deadline),
             None => answer(question),
         }
     }
 
-    /// Scans a device that the user did not name, one at a time, within the total time.
+    /// Scans a device that the user did not name. Scans run one at a time, within
+    /// [`BRIEF_SCANS_TOTAL`] in total.
     fn ask_brief_scan(&self, question: &Question) -> Result<Vec<u8>, HostError> {
         let mut spent = self
             .brief_scan_time
             .lock()
             .unwrap_or_else(PoisonError::into_inner);
-        if *spent + content::BRIEF_TIME > BRIEF_SCANS_TOTAL {
+        if *spent + device_scan::BRIEF_TIME > BRIEF_SCANS_TOTAL {
             return Err(HostError::new(
                 HostErrorKind::TimedOut,
-                "no time left for disks that were not named",
+                "the time for disks not named on the command line is used up",
             ));
         }
         let begun = Instant::now();
-        let answer = self.ask_here(question);
+        let answer = self.ask_directly_or_child(question);
         *spent += begun.elapsed();
         answer
     }
 
-    /// Asks about a process, charged to its user.
+    /// Asks about a process; time and bytes count against the budget of the process's user.
     fn ask_about_process(&self, pid: u32, question: &Question) -> Result<Vec<u8>, HostError> {
-        let Some(uid) = self.owners.process_user(pid) else {
-            return self.ask_here(question);
+        let Some(uid) = self.owners.server_process_user(pid) else {
+            return self.ask_directly_or_child(question);
         };
-        self.owners
-            .with_budget(uid, READ_DEADLINE, |left| match self.deadline(question) {
+        self.owners.run_within_budget(uid, READ_DEADLINE, |left| {
+            match self.child_deadline(question) {
                 Some(deadline) => self.child.ask(question, deadline.min(left)),
                 None => answer(question),
-            })
+            }
+        })
     }
 
-    fn mounts(&self) -> &Mounts {
+    fn mounts(&self) -> &MountHangRisks {
         self.mounts.get_or_init(|| {
-            files::read(Path::new("/proc/self/mountinfo"))
-                .map_or(Mounts::unreadable(), |bytes| Mounts::parse(&bytes))
+            files::read_file(Path::new("/proc/self/mountinfo"))
+                .map_or(MountHangRisks::for_unreadable_table(), |bytes| {
+                    MountHangRisks::parse(&bytes)
+                })
         })
     }
 }
@@ -235,14 +241,14 @@ impl Drop for LiveHost {
 impl Host for LiveHost {
     fn ask(&self, question: &Question) -> Result<Vec<u8>, HostError> {
         let answer = match question {
-            Question::AsUser(uid, inner) => self.ask_as(*uid, inner, question),
+            Question::AsUser(uid, inner) => self.ask_as_user(*uid, inner, question),
             Question::Servers => self
-                .ask_here(question)
-                .inspect(|answer| self.owners.record_processes(answer)),
+                .ask_directly_or_child(question)
+                .inspect(|answer| self.owners.record_server_processes(answer)),
             Question::Content(_, ScanDepth::Brief) => self.ask_brief_scan(question),
-            _ => match charged_process(question) {
+            _ => match process_to_charge(question) {
                 Some(pid) => self.ask_about_process(pid, question),
-                None => self.ask_here(question),
+                None => self.ask_directly_or_child(question),
             },
         };
         if answer.as_ref().is_err_and(HostError::is_out_of_descriptors) {
@@ -251,7 +257,7 @@ impl Host for LiveHost {
         answer
     }
 
-    fn notes(&self) -> Vec<String> {
+    fn fact_notes(&self) -> Vec<String> {
         let without = self.descriptor_failures.load(Ordering::Relaxed);
         let says = format!(
             "no file descriptor was left for {without} answers, so facts may be missing; raise `ulimit -n` and run \
@@ -270,8 +276,9 @@ impl Host for LiveHost {
     }
 }
 
-/// The process whose memory or files a question reads: they may be large, so its user is charged.
-fn charged_process(question: &Question) -> Option<u32> {
+/// The process whose memory or open files a question reads. Such answers may be large, so the
+/// budget of the process's user is charged.
+fn process_to_charge(question: &Question) -> Option<u32> {
     match question {
         Question::CommandLine(pid) | Question::Environment(pid) | Question::Tablespaces(pid) => {
             Some(*pid)
@@ -281,43 +288,43 @@ fn charged_process(question: &Question) -> Option<u32> {
     }
 }
 
-/// Answers in this process, however long that takes.
+/// Answers in this process, without a deadline.
 pub(super) fn answer(question: &Question) -> Result<Vec<u8>, HostError> {
     match question {
-        Question::Read(path) => PlainFile::from_path(path)?.redact(files::read(path)?),
-        Question::List(path) => files::list(path),
-        Question::IsEmpty(path) => files::is_empty(path),
-        Question::Link(path) => files::link(path),
+        Question::Read(path) => PlainFileKind::from_path(path)?.redact(files::read_file(path)?),
+        Question::List(path) => files::list_directory(path),
+        Question::IsEmpty(path) => files::directory_emptiness(path),
+        Question::Link(path) => files::read_link(path),
         Question::RealPath(path) => files::real_path(path),
         Question::Stat(path) => files::stat(path),
         Question::StatFs(path) => files::statfs(path),
-        Question::Flags(path) => files::flags(path),
+        Question::Flags(path) => files::inode_flags(path),
         Question::Config(path, dialect) => match files::read_configuration(path, |_| false)? {
-            files::Configuration::Read(_, bytes) => {
-                redact::config_with_key_check(&bytes, *dialect, &files::is_key_file)
+            files::ConfigurationRead::Read(_, bytes) => {
+                redact::config_with_key_check(&bytes, *dialect, &files::is_persistent_key_file)
             }
-            files::Configuration::AlreadyRead(_) => {
+            files::ConfigurationRead::AlreadyRead(_) => {
                 Err(HostError::new(HostErrorKind::Failed, "was read before"))
             }
         },
         Question::Uname => Ok(machine::uname()),
-        Question::Identity => Ok(machine::identity()),
-        Question::Resources => machine::resources(),
-        Question::Servers => processes::servers(),
+        Question::Identity => Ok(machine::euid_and_namespaces()),
+        Question::Resources => machine::memory_and_cpus(),
+        Question::Servers => processes::list_servers(),
         Question::ProcessStart(pid) => processes::process_start(*pid),
-        Question::Tablespaces(pid) => processes::tablespaces(*pid),
-        Question::CommandLine(pid) => processes::command_line(*pid),
-        Question::Environment(pid) => processes::environment(*pid),
+        Question::Tablespaces(pid) => processes::open_innodb_tablespaces(*pid),
+        Question::CommandLine(pid) => processes::redacted_command_line(*pid),
+        Question::Environment(pid) => processes::redacted_environment(*pid),
         Question::UserName(uid) => machine::user_name(*uid),
-        Question::Run(tool, arguments) => programs::run(*tool, arguments)
-            .map(|text| redact::program_output(*tool, arguments, text)),
-        Question::Content(path, look) => content::scan(path, *look),
-        Question::Superblock(path, kind) => superblock::answer(path, *kind),
-        Question::PgSettings(path) => postgres::settings(path, None),
-        Question::MysqlSettings(path) => mysql::settings(path, None),
+        Question::Run(tool, arguments) => programs::run_tool(*tool, arguments)
+            .map(|text| redact::redact_program_output(*tool, arguments, text)),
+        Question::Content(path, look) => device_scan::scan(path, *look),
+        Question::Superblock(path, kind) => superblock::read_superblock(path, *kind),
+        Question::PgSettings(path) => postgres::query_settings(path, None),
+        Question::MysqlSettings(path) => mysql::query_settings(path, None),
         Question::AsUser(uid, inner) => match &**inner {
-            Question::PgSettings(path) => postgres::settings(path, Some(*uid)),
-            Question::MysqlSettings(path) => mysql::settings(path, Some(*uid)),
+            Question::PgSettings(path) => postgres::query_settings(path, Some(*uid)),
+            Question::MysqlSettings(path) => mysql::query_settings(path, Some(*uid)),
             inner => answer(inner),
         },
     }

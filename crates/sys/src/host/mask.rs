@@ -1,10 +1,10 @@
-//! Masks what identifies a machine in a capture: serials, world-wide names, UUIDs, host names,
-//! users, addresses.
+//! Masks identifiers in a capture: serials, world-wide names, UUIDs, host names, users, addresses.
 //!
-//! All questions and answers are searched for identities; each is then replaced everywhere by one
-//! mask of the same kind and shape. The mapping is one-to-one, so related entries stay related, and
-//! masks are numbered in sorted order, so the result is reproducible. Ambiguous words, such as a
-//! serial `123456`, a user `max` or a host `data`, are replaced only where names are expected.
+//! All questions and answers are searched for identities; each identity is then replaced everywhere
+//! by one mask of the same kind and shape. The mapping is one-to-one, so related entries stay
+//! related. Masks are numbered in sorted order, so the result is reproducible. Ambiguous words,
+//! such as a serial `123456`, a user `max` or a host `data`, are replaced only where names are
+//! expected.
 
 mod identity_places;
 mod identity_shapes;
@@ -23,21 +23,21 @@ use super::archive::Answers;
 use super::{HostError, Question, path_bytes};
 pub use unmask::masked_candidates;
 
-/// Kinds of identities, each with a shape of its own.
+/// Kinds of identities; masks of a kind share a shape.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 enum IdentityKind {
     /// 32 hexadecimal digits in any grouping: UUIDs, machine ids, long world-wide names.
     Hex32,
-    /// LVM's 32 letters and digits.
+    /// LVM's UUIDs: 32 letters and digits.
     Lvm32,
-    /// A shorter world-wide name.
+    /// A world-wide name with fewer than 32 digits.
     Wwn,
     /// A serial number, or another name that a person chose.
     Serial,
     Host,
     /// The name of a person's account or home directory.
     User,
-    /// A word that a person chose for a mount source that is no device.
+    /// A word that a person chose for a mount source that is not a device.
     Name,
     Mac,
     Ipv4,
@@ -48,7 +48,7 @@ enum IdentityKind {
 struct IdentityMatch {
     range: Range<usize>,
     kind: IdentityKind,
-    /// The canonical form, common to all spellings.
+    /// The form that all spellings of the identity share.
     canonical: Vec<u8>,
 }
 
@@ -91,26 +91,25 @@ fn alphanumerics(text: &[u8]) -> Vec<u8> {
     out
 }
 
-/// udev writes the blanks of a serial as underscores.
+/// Replaces blanks by underscores, as udev does in serials.
 fn spaces_as_underscores(text: &[u8]) -> Vec<u8> {
     text.iter()
         .map(|b| if *b == b' ' { b'_' } else { *b })
         .collect()
 }
 
-/// The places of interest in a text.
+/// Positions in a text where identities or names are expected.
 #[derive(Default)]
 struct MaskRanges {
-    /// Identities whose kind follows from their position.
     identities: Vec<(Range<usize>, IdentityKind)>,
-    /// Words in labels that look like identities; they are then found everywhere.
+    /// Words in labels that look like serials, and are therefore replaced everywhere.
     labels: Vec<Range<usize>>,
-    /// Places where people give names.
+    /// Places where people choose names.
     names: Vec<Range<usize>>,
-    /// Places of arbitrary mount sources.
+    /// Mount sources that are arbitrary text.
     sources: Vec<Range<usize>>,
-    /// Whether it is a question's path: its last part may be the name of a file that walwise looks
-    /// for.
+    /// Whether the text is a question's path, whose last part may be the name of a file that
+    /// walwise looks for.
     is_question_path: bool,
 }
 
@@ -126,28 +125,28 @@ impl MaskRanges {
     }
 
     fn in_answer(question: &Question, answer: &[u8]) -> Self {
-        // The place of an identity does not depend on the user who read it.
+        // The position of an identity does not depend on the user who read the answer.
         let question = question.inner();
         Self {
             identities: identity_places::in_answer(question, answer),
             labels: name_places::serials_in_labels(question, answer),
             names: name_places::in_answer(question, answer),
-            sources: name_places::sources(question, answer),
+            sources: name_places::free_text_mount_sources(question, answer),
             is_question_path: false,
         }
     }
 }
 
-pub fn mask(answers: &Answers) -> Answers {
+pub fn mask_answers(answers: &Answers) -> Answers {
     let masks = Masks::from_answers(answers);
     answers
         .iter()
         .map(|(question, answer)| {
             let masked = match answer {
-                Ok(bytes) => Ok(masks.apply(bytes, &MaskRanges::in_answer(question, bytes))),
+                Ok(bytes) => Ok(masks.mask_text(bytes, &MaskRanges::in_answer(question, bytes))),
                 Err(miss) => {
                     let names = name_places::in_path(miss.detail.as_bytes());
-                    let detail = masks.apply(
+                    let detail = masks.mask_text(
                         miss.detail.as_bytes(),
                         &MaskRanges {
                             names,
@@ -164,13 +163,12 @@ pub fn mask(answers: &Answers) -> Answers {
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum ReplacementScope {
-    /// At every occurrence of its characters.
+    /// Replaced at every occurrence of its characters.
     Anywhere,
-    /// As a whole word; in places where people give names, at every occurrence.
+    /// Replaced as a whole word; in places where people choose names, at every occurrence.
     Words,
-    /// As a whole word only.
     WordsOnly,
-    /// As a whole word, and only in places where people give names.
+    /// Replaced as a whole word, and only in places where people choose names.
     Names,
 }
 
@@ -183,17 +181,17 @@ struct IdentitySpelling {
 }
 
 struct Masks {
-    /// Letters and digits of the mask (complete for addresses and hosts).
+    /// Mask of each identity: only letters and digits, but for addresses and hosts the complete
+    /// text.
     masks: BTreeMap<(IdentityKind, Vec<u8>), Vec<u8>>,
-    /// By the first bytes, longest first.
+    /// Spellings grouped by their first bytes; in each group, the longest spelling comes first.
     tokens: HashMap<[u8; TOKEN_KEY], Vec<IdentitySpelling>>,
 }
 
-/// Length of the key by which tokens are found; shorter tokens are replaced only where they are
-/// expected.
+/// Number of bytes by which spellings are looked up. Shorter spellings are replaced only where they
+/// are expected.
 const TOKEN_KEY: usize = 3;
 
-/// The identities seen so far.
 #[derive(Default)]
 struct IdentitySet {
     identities: BTreeSet<(IdentityKind, Vec<u8>)>,
@@ -201,12 +199,12 @@ struct IdentitySet {
 }
 
 impl IdentitySet {
-    fn collect(&mut self, text: &[u8], places: &MaskRanges) {
+    fn collect_identities(&mut self, text: &[u8], places: &MaskRanges) {
         for span in find_identities(text, places) {
-            self.add(text, span);
+            self.add_identity(text, span);
         }
         for label in &places.labels {
-            self.add(
+            self.add_identity(
                 text,
                 IdentityMatch::new(text, label.clone(), IdentityKind::Serial),
             );
@@ -214,14 +212,14 @@ impl IdentitySet {
         for word in places
             .sources
             .iter()
-            .flat_map(|source| name_words(text, source.clone()))
+            .flat_map(|source| source_name_words(text, source.clone()))
         {
             let canonical = text.get(word).unwrap_or_default().to_ascii_lowercase();
             self.identities.insert((IdentityKind::Name, canonical));
         }
     }
 
-    fn add(&mut self, text: &[u8], span: IdentityMatch) {
+    fn add_identity(&mut self, text: &[u8], span: IdentityMatch) {
         if let Some(bytes) = text.get(span.range) {
             self.spellings.insert((
                 spaces_as_underscores(bytes),
@@ -240,23 +238,23 @@ impl IdentitySet {
 impl Masks {
     fn from_answers(answers: &Answers) -> Self {
         let mut seen = IdentitySet::default();
-        let mut vocabulary = identity_places::vocabulary();
+        let mut vocabulary = identity_places::unmasked_common_words();
         for (question, answer) in answers {
             if let Some(path) = question.path() {
                 let path = path_bytes(path);
-                seen.collect(path, &MaskRanges::in_path(path));
-                identity_places::add_words(&mut vocabulary, question);
+                seen.collect_identities(path, &MaskRanges::in_path(path));
+                identity_places::add_kernel_path_words(&mut vocabulary, question);
             }
             if let Question::Run(_, arguments) = question.inner() {
                 for argument in arguments {
-                    seen.collect(
+                    seen.collect_identities(
                         argument.as_bytes(),
                         &MaskRanges::in_path(argument.as_bytes()),
                     );
                 }
             }
             if let Ok(bytes) = answer {
-                seen.collect(bytes, &MaskRanges::in_answer(question, bytes));
+                seen.collect_identities(bytes, &MaskRanges::in_answer(question, bytes));
             }
         }
         let mut tokens: HashMap<[u8; TOKEN_KEY], Vec<IdentitySpelling>> = HashMap::new();
@@ -288,12 +286,12 @@ impl Masks {
         if let Some(path) = question.path_mut() {
             let bytes = path_bytes(path);
             *path = PathBuf::from(OsString::from_vec(
-                self.apply(bytes, &MaskRanges::in_path(bytes)),
+                self.mask_text(bytes, &MaskRanges::in_path(bytes)),
             ));
         }
         if let Question::Run(_, arguments) = question.inner_mut() {
             for argument in arguments {
-                let masked = self.apply(
+                let masked = self.mask_text(
                     argument.as_bytes(),
                     &MaskRanges::in_path(argument.as_bytes()),
                 );
@@ -303,20 +301,20 @@ impl Masks {
         question
     }
 
-    fn apply(&self, text: &[u8], places: &MaskRanges) -> Vec<u8> {
+    fn mask_text(&self, text: &[u8], places: &MaskRanges) -> Vec<u8> {
         let mut out = Vec::with_capacity(text.len());
         let mut at = 0;
         for span in find_identities(text, places) {
-            self.apply_tokens(text, at..span.range.start, places, &mut out);
+            self.mask_tokens(text, at..span.range.start, places, &mut out);
             let written = text.get(span.range.clone()).unwrap_or_default();
-            out.extend_from_slice(&self.render(span.kind, &span.canonical, written));
+            out.extend_from_slice(&self.spell_mask(span.kind, &span.canonical, written));
             at = span.range.end;
         }
-        self.apply_tokens(text, at..text.len(), places, &mut out);
+        self.mask_tokens(text, at..text.len(), places, &mut out);
         out
     }
 
-    fn apply_tokens(
+    fn mask_tokens(
         &self,
         text: &[u8],
         range: Range<usize>,
@@ -334,7 +332,7 @@ impl Masks {
             if let Some(token) = self.longest_token(text, at..range.end, in_names) {
                 let end = at + token.written.len();
                 let written = text.get(at..end).unwrap_or_default();
-                out.extend_from_slice(&self.render(token.kind, &token.canonical, written));
+                out.extend_from_slice(&self.spell_mask(token.kind, &token.canonical, written));
                 at = end;
                 continue;
             }
@@ -342,10 +340,10 @@ impl Masks {
                 .is_some_and(|b| b.is_ascii_alphanumeric());
             let word = in_source
                 .filter(|_| begins)
-                .and_then(|source| name_words(text, at..source.end).next());
+                .and_then(|source| source_name_words(text, at..source.end).next());
             if let Some(word) = word.filter(|word| word.start == at && word.end <= range.end) {
                 let written = text.get(word.clone()).unwrap_or_default();
-                out.extend_from_slice(&self.render(
+                out.extend_from_slice(&self.spell_mask(
                     IdentityKind::Name,
                     &written.to_ascii_lowercase(),
                     written,
@@ -394,8 +392,8 @@ impl Masks {
         Some(alike.filter(fits).find(exact).unwrap_or(found))
     }
 
-    /// The mask in the spelling of the original.
-    fn render(&self, kind: IdentityKind, canonical: &[u8], written: &[u8]) -> Vec<u8> {
+    /// Spells the mask like the original: same case, grouping and separators.
+    fn spell_mask(&self, kind: IdentityKind, canonical: &[u8], written: &[u8]) -> Vec<u8> {
         let Some(mask) = self.masks.get(&(kind, canonical.to_vec())) else {
             return written.to_vec();
         };
@@ -464,8 +462,8 @@ fn find_identities(text: &[u8], places: &MaskRanges) -> Vec<IdentityMatch> {
     spans
 }
 
-/// Further spellings of a name: device-mapper doubles a dash, systemd unit names escape it
-/// (systemd.unit(5)), twice where an answer is display-safe. An Ethernet address may have other
+/// Further spellings of a name: device-mapper doubles a dash, and systemd unit names escape it
+/// (systemd.unit(5)), twice in a display-safe answer. An Ethernet address may have other
 /// separators, or none.
 fn spellings(kind: IdentityKind, canonical: &[u8]) -> Vec<Vec<u8>> {
     let with = |dash: &[u8]| {
@@ -508,15 +506,18 @@ fn token_key(text: &[u8]) -> Option<[u8; TOKEN_KEY]> {
     Some(key)
 }
 
-/// The words of a source that do not tell its purpose.
-fn name_words(text: &[u8], source: Range<usize>) -> impl Iterator<Item = Range<usize>> {
+/// The words of a mount source that do not describe its purpose.
+fn source_name_words(text: &[u8], source: Range<usize>) -> impl Iterator<Item = Range<usize>> {
     let mut at = source.start;
     std::iter::from_fn(move || {
         while at < source.end {
             let word = name_places::word_at(text, at..source.end);
             at = word.end.max(at + 1);
             let bytes = text.get(word.clone()).unwrap_or_default();
-            if !bytes.is_empty() && !bytes.starts_with(b"\\") && !name_places::is_purpose(bytes) {
+            if !bytes.is_empty()
+                && !bytes.starts_with(b"\\")
+                && !name_places::is_purpose_word(bytes)
+            {
                 return Some(word);
             }
         }
@@ -524,7 +525,7 @@ fn name_words(text: &[u8], source: Range<usize>) -> impl Iterator<Item = Range<u
     })
 }
 
-/// Sorted ranges, queried by ascending positions.
+/// The lookup moves only forwards, so positions must ascend.
 struct RangeCursor<'r> {
     ranges: &'r [Range<usize>],
 }
@@ -534,7 +535,6 @@ impl<'r> RangeCursor<'r> {
         Self { ranges }
     }
 
-    /// The range that holds this position.
     fn range_at(&mut self, at: usize) -> Option<&'r Range<usize>> {
         while let Some((first, rest)) = self.ranges.split_first() {
             if at < first.end {
@@ -559,8 +559,8 @@ fn follows_escape(text: &[u8], at: usize) -> bool {
     }
 }
 
-/// Where an identity without a recognisable shape is replaced; `None` if only at its expected
-/// place.
+/// Where an identity without a recognisable shape is replaced. `None` if it is replaced only in the
+/// place where it was found.
 fn replacement_scope(
     kind: IdentityKind,
     written: &[u8],
@@ -569,7 +569,8 @@ fn replacement_scope(
     let has = |test: fn(&u8) -> bool| written.iter().any(test);
     let mixed = has(u8::is_ascii_alphabetic) && has(u8::is_ascii_digit);
     match kind {
-        // Recognised by shape everywhere; a long one may also occur where its shape is not visible.
+        // Both kinds are recognised by shape, but a long identity may also occur where its shape is
+        // not visible.
         IdentityKind::Hex32 | IdentityKind::Wwn if alphanumerics(written).len() >= 16 => {
             Some(ReplacementScope::Anywhere)
         }
@@ -598,7 +599,7 @@ fn replacement_scope(
     }
 }
 
-/// A mask for each identity; no mask is itself an identity.
+/// A mask for each identity; no mask equals an identity in the capture.
 fn assign_masks(
     identities: &BTreeSet<(IdentityKind, Vec<u8>)>,
 ) -> BTreeMap<(IdentityKind, Vec<u8>), Vec<u8>> {
@@ -625,7 +626,7 @@ fn assign_masks(
 fn numbered_mask(kind: IdentityKind, canonical: &[u8], n: u64) -> Vec<u8> {
     let first = char::from(canonical.first().copied().unwrap_or(b'0'));
     match kind {
-        // In the form of a UUID of version 4.
+        // The mask has the form of a UUID of version 4.
         IdentityKind::Hex32 => format!("{first}{}{n:012x}", "0000000000040008000").into_bytes(),
         IdentityKind::Lvm32 => format!("{first}{n:031}").into_bytes(),
         IdentityKind::Wwn => format!(
@@ -637,7 +638,7 @@ fn numbered_mask(kind: IdentityKind, canonical: &[u8], n: u64) -> Vec<u8> {
         IdentityKind::Host => format!("host{n}").into_bytes(),
         IdentityKind::User => format!("user{n}").into_bytes(),
         IdentityKind::Name => format!("name{n}").into_bytes(),
-        // Networks for benchmarks (RFC 2544) and for documentation (RFC 3849).
+        // Masks come from the networks for benchmarks (RFC 2544) and for documentation (RFC 3849).
         IdentityKind::Ipv4 => {
             format!("198.{}.{}.{}", 18 + (n >> 16 & 1), n >> 8 & 255, n & 255).into_bytes()
         }
@@ -645,8 +646,8 @@ fn numbered_mask(kind: IdentityKind, canonical: &[u8], n: u64) -> Vec<u8> {
             format!("2001:db8::{:x}:{:x}", n >> 16 & 0xffff, n & 0xffff).into_bytes()
         }
         IdentityKind::Serial => {
-            // Leading letters tell whose number it is: `vol` and `AWS` in Amazon's cloud, `WD` of a
-            // maker.
+            // Leading letters identify the vendor and stay: `vol` and `AWS` for Amazon's cloud,
+            // `WD` for Western Digital.
             let digits = alphanumerics(canonical);
             let letters = digits
                 .iter()
@@ -661,6 +662,6 @@ fn numbered_mask(kind: IdentityKind, canonical: &[u8], n: u64) -> Vec<u8> {
 }
 
 #[cfg(test)]
-mod planted;
+mod planted_identities;
 #[cfg(test)]
 mod tests;

@@ -1,32 +1,31 @@
 //! A point in time as a machine reports it: to the nanosecond, or only to the second.
 //!
-//! Old captures hold whole seconds. No fraction is invented for them: such a moment lies anywhere
-//! in its second.
+//! Old captures hold whole seconds. Such a moment may lie anywhere in its second, so no fraction is
+//! assumed.
 
 use std::fmt;
 use std::str::FromStr;
 
 const SECOND: u32 = 1_000_000_000;
 
-/// A moment since 1970, written as `SECONDS`, or `SECONDS.NANOSECONDS` with nine digits after the
+/// Time since 1970, written as `SECONDS`, or `SECONDS.NANOSECONDS` with nine digits after the
 /// point.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Moment {
     second: u64,
-    /// `None` where only the second is known.
+    /// `None` if only the second is known.
     nanos: Option<u32>,
 }
 
 impl Moment {
-    /// An unknown moment within this second.
-    pub fn in_second(second: u64) -> Self {
+    /// A moment of which only the second is known.
+    pub fn from_second(second: u64) -> Self {
         Self {
             second,
             nanos: None,
         }
     }
 
-    /// The moment this many nanoseconds after 1970.
     pub fn from_nanos(nanos: u64) -> Self {
         let second = u64::from(SECOND);
         Self {
@@ -35,8 +34,7 @@ impl Moment {
         }
     }
 
-    /// The moment at this second and nanosecond; `None` if it is before 1970 or the nanoseconds are
-    /// out of range.
+    /// `None` if the moment is before 1970 or the nanoseconds are out of range.
     pub fn new(second: i64, nanos: i64) -> Option<Self> {
         let nanos = u32::try_from(nanos).ok().filter(|nanos| *nanos < SECOND)?;
         Some(Self {
@@ -49,11 +47,11 @@ impl Moment {
         self.second
     }
 
-    pub fn is_exact(self) -> bool {
+    pub fn has_nanos(self) -> bool {
         self.nanos.is_some()
     }
 
-    /// The earliest it can be, in nanoseconds since 1970.
+    /// The earliest possible time, in nanoseconds since 1970.
     pub fn earliest_nanos(self) -> u128 {
         u128::from(self.second) * u128::from(SECOND) + u128::from(self.nanos.unwrap_or(0))
     }
@@ -110,7 +108,7 @@ pub mod tests {
 
     #[test]
     fn whole_seconds_are_still_read_and_a_fraction_has_all_its_digits() {
-        assert_eq!("17".parse(), Ok(Moment::in_second(17)));
+        assert_eq!("17".parse(), Ok(Moment::from_second(17)));
         assert_eq!(
             "17.000000005".parse(),
             Ok(Moment::from_nanos(17_000_000_005))

@@ -1,27 +1,28 @@
-//! Questions as text, one line each: `read /proc/version`, `run mke2fs -V`.
+//! Questions as text, one line each, such as `read /proc/version` or `run mke2fs -V`.
 //!
-//! Archives hold them for people to review, and the expendable child receives them. Paths may be
-//! any bytes, so [`crate::text`] escapes them. Encoding and decoding are inverse.
+//! Captures hold these lines for people to review, and the expendable child receives them. Paths
+//! may be any bytes, so [`crate::text`] escapes them. Decoding is the inverse of encoding.
 
 use std::ffi::OsString;
 use std::os::unix::ffi::OsStringExt;
 use std::path::{Path, PathBuf};
 
-use super::{Dialect, HostErrorKind, Question, ScanDepth, Superblock, Tool, path_bytes};
+use super::{ConfigDialect, HostErrorKind, Question, ScanDepth, SuperblockKind, Tool, path_bytes};
 use crate::text;
 
-const DIALECTS: [(Dialect, &str); 8] = [
-    (Dialect::Postgres, "postgres"),
-    (Dialect::Mysql, "mysql"),
-    (Dialect::MysqlPersisted, "mysql-persisted"),
-    (Dialect::Service, "service"),
-    (Dialect::Fstab, "fstab"),
-    (Dialect::MountUnit, "mount-unit"),
-    (Dialect::KernelCommandLine, "kernel-command-line"),
-    (Dialect::Crypttab, "crypttab"),
+const DIALECTS: [(ConfigDialect, &str); 8] = [
+    (ConfigDialect::Postgres, "postgres"),
+    (ConfigDialect::Mysql, "mysql"),
+    (ConfigDialect::MysqlPersisted, "mysql-persisted"),
+    (ConfigDialect::Service, "service"),
+    (ConfigDialect::Fstab, "fstab"),
+    (ConfigDialect::MountUnit, "mount-unit"),
+    (ConfigDialect::KernelCommandLine, "kernel-command-line"),
+    (ConfigDialect::Crypttab, "crypttab"),
 ];
 
-const SUPERBLOCKS: [(Superblock, &str); 2] = [(Superblock::Ext, "ext"), (Superblock::Xfs, "xfs")];
+const SUPERBLOCKS: [(SuperblockKind, &str); 2] =
+    [(SuperblockKind::Ext, "ext"), (SuperblockKind::Xfs, "xfs")];
 
 const SCAN_DEPTHS: [(ScanDepth, &str); 2] = [
     (ScanDepth::Brief, "passing"),
@@ -36,17 +37,17 @@ const ERROR_KINDS: [(HostErrorKind, &str); 5] = [
     (HostErrorKind::Failed, "failed"),
 ];
 
-/// The text of a question; it never holds a newline.
+/// The text never contains a newline.
 pub fn encode(question: &Question) -> String {
     match question {
-        Question::Read(path) => with_path("read", path),
-        Question::List(path) => with_path("list", path),
-        Question::IsEmpty(path) => with_path("empty", path),
-        Question::Link(path) => with_path("link", path),
-        Question::RealPath(path) => with_path("real-path", path),
-        Question::Stat(path) => with_path("stat", path),
-        Question::StatFs(path) => with_path("statfs", path),
-        Question::Flags(path) => with_path("flags", path),
+        Question::Read(path) => format_with_path("read", path),
+        Question::List(path) => format_with_path("list", path),
+        Question::IsEmpty(path) => format_with_path("empty", path),
+        Question::Link(path) => format_with_path("link", path),
+        Question::RealPath(path) => format_with_path("real-path", path),
+        Question::Stat(path) => format_with_path("stat", path),
+        Question::StatFs(path) => format_with_path("statfs", path),
+        Question::Flags(path) => format_with_path("flags", path),
         Question::Uname => "uname".to_owned(),
         Question::Identity => "identity".to_owned(),
         Question::Resources => "summary".to_owned(),
@@ -56,11 +57,13 @@ pub fn encode(question: &Question) -> String {
         Question::CommandLine(pid) => format!("command-line {pid}"),
         Question::Environment(pid) => format!("environment {pid}"),
         Question::UserName(uid) => format!("user-name {uid}"),
-        Question::Config(path, dialect) => with_kind("config", &DIALECTS, *dialect, path),
-        Question::Content(path, look) => with_kind("content", &SCAN_DEPTHS, *look, path),
-        Question::Superblock(path, kind) => with_kind("superblock", &SUPERBLOCKS, *kind, path),
-        Question::PgSettings(path) => with_path("pg-settings", path),
-        Question::MysqlSettings(path) => with_path("mysql-settings", path),
+        Question::Config(path, dialect) => format_with_kind("config", &DIALECTS, *dialect, path),
+        Question::Content(path, look) => format_with_kind("content", &SCAN_DEPTHS, *look, path),
+        Question::Superblock(path, kind) => {
+            format_with_kind("superblock", &SUPERBLOCKS, *kind, path)
+        }
+        Question::PgSettings(path) => format_with_path("pg-settings", path),
+        Question::MysqlSettings(path) => format_with_path("mysql-settings", path),
         Question::Run(tool, arguments) => {
             let words = arguments.iter().map(|a| {
                 format!(
@@ -74,25 +77,30 @@ pub fn encode(question: &Question) -> String {
     }
 }
 
-fn with_path(verb: &str, path: &Path) -> String {
+fn format_with_path(verb: &str, path: &Path) -> String {
     format!("{verb} {}", text::display_safe(path_bytes(path)))
 }
 
-/// The name of a kind and the path, after the verb.
-fn with_kind<K: Copy + PartialEq>(verb: &str, kinds: &[(K, &str)], kind: K, path: &Path) -> String {
+/// Joins the verb, the name of the kind, and the escaped path with blanks.
+fn format_with_kind<K: Copy + PartialEq>(
+    verb: &str,
+    kinds: &[(K, &str)],
+    kind: K,
+    path: &Path,
+) -> String {
     let name = kinds
         .iter()
         .find(|(known, _)| *known == kind)
         .map_or("", |(_, name)| name);
-    with_path(&format!("{verb} {name}"), path)
+    format_with_path(&format!("{verb} {name}"), path)
 }
 
-/// The inverse of the part after the verb in [`with_kind`].
-fn kind_and_path<K: Copy>(kinds: &[(K, &str)], words: &str) -> Option<(PathBuf, K)> {
+/// The inverse of [`format_with_kind`] for the text after the verb.
+fn parse_kind_and_path<K: Copy>(kinds: &[(K, &str)], words: &str) -> Option<(PathBuf, K)> {
     let (name, path) = words.split_once(' ')?;
     let (kind, _) = kinds.iter().find(|(_, known)| *known == name)?;
     Some((
-        PathBuf::from(OsString::from_vec(text::original_bytes(path))),
+        PathBuf::from(OsString::from_vec(text::decode_display_safe(path))),
         *kind,
     ))
 }
@@ -100,7 +108,7 @@ fn kind_and_path<K: Copy>(kinds: &[(K, &str)], words: &str) -> Option<(PathBuf, 
 /// `None` if the text is malformed.
 pub fn decode(words: &str) -> Option<Question> {
     let (verb, rest) = words.split_once(' ').unwrap_or((words, ""));
-    let path = || PathBuf::from(OsString::from_vec(text::original_bytes(rest)));
+    let path = || PathBuf::from(OsString::from_vec(text::decode_display_safe(rest)));
     let bare = |question| (verb == words).then_some(question);
     match verb {
         "read" => Some(Question::Read(path())),
@@ -120,26 +128,24 @@ pub fn decode(words: &str) -> Option<Question> {
         "command-line" => rest.parse().ok().map(Question::CommandLine),
         "environment" => rest.parse().ok().map(Question::Environment),
         "user-name" => rest.parse().ok().map(Question::UserName),
-        "config" => {
-            kind_and_path(&DIALECTS, rest).map(|(path, dialect)| Question::Config(path, dialect))
-        }
-        "superblock" => {
-            kind_and_path(&SUPERBLOCKS, rest).map(|(path, kind)| Question::Superblock(path, kind))
-        }
-        "content" => {
-            kind_and_path(&SCAN_DEPTHS, rest).map(|(path, look)| Question::Content(path, look))
-        }
+        "config" => parse_kind_and_path(&DIALECTS, rest)
+            .map(|(path, dialect)| Question::Config(path, dialect)),
+        "superblock" => parse_kind_and_path(&SUPERBLOCKS, rest)
+            .map(|(path, kind)| Question::Superblock(path, kind)),
+        "content" => parse_kind_and_path(&SCAN_DEPTHS, rest)
+            .map(|(path, look)| Question::Content(path, look)),
         "pg-settings" => Some(Question::PgSettings(path())),
         "mysql-settings" => Some(Question::MysqlSettings(path())),
         "run" => {
             let mut words = rest.split(' ');
             let tool = Tool::from_name(words.next()?)?;
-            let arguments = words.map(|word| String::from_utf8(text::original_bytes(word)).ok());
+            let arguments =
+                words.map(|word| String::from_utf8(text::decode_display_safe(word)).ok());
             Some(Question::Run(tool, arguments.collect::<Option<_>>()?))
         }
         "as" => {
             let (uid, inner) = rest.split_once(' ')?;
-            // The user of a question is set once: an `As` inside another is malformed.
+            // A question on behalf of a user must not contain another such question.
             let inner = decode(inner).filter(|inner| !matches!(inner, Question::AsUser(..)))?;
             Some(Question::AsUser(uid.parse().ok()?, Box::new(inner)))
         }
@@ -167,7 +173,6 @@ pub mod tests {
 
     use super::*;
 
-    /// Any question, with any bytes in its path.
     pub fn any_question() -> impl Strategy<Value = Question> {
         let path = || {
             prop_oneof![
@@ -204,7 +209,7 @@ pub mod tests {
             (path(), dialect).prop_map(|(p, d)| Question::Config(p, d)),
             (path(), prop::sample::select(ScanDepth::ALL.to_vec()))
                 .prop_map(|(path, look)| Question::Content(path, look)),
-            (path(), prop::sample::select(Superblock::ALL.to_vec()))
+            (path(), prop::sample::select(SuperblockKind::ALL.to_vec()))
                 .prop_map(|(path, kind)| Question::Superblock(path, kind)),
             path().prop_map(Question::PgSettings),
             path().prop_map(Question::MysqlSettings),

@@ -1,13 +1,13 @@
-//! What our binary does as the expendable child: it answers one question after another, as itself
-//! or as the owner of what it reads. Who asks, and how long they wait, is left to [`super::child`].
+//! The expendable child's own code: answers questions one after another, as the current user or as
+//! the owner of a server. Deadlines are left to the parent, [`super::child`].
 
 mod privileges {
-    //! The step by which the reading child becomes the owner of what it reads.
+    //! The step by which the reading child becomes the owner of a server.
     //!
-    //! The child is started as root and gives that up before it reads anything. User and root
-    //! directory are in its first message, so its arguments reveal nothing. MySQL and MariaDB
-    //! accept root but not their owner: for them the socket is connected as root, though found with
-    //! the owner's rights, and root is given up before a byte is read.
+    //! Root starts the child, which gives up root before it reads anything. User and root directory
+    //! arrive in the first message, so the arguments reveal nothing. MySQL and MariaDB accept root
+    //! but not the owner of their files. The child therefore connects to the socket as root, with
+    //! the owner's rights on the path. Then it gives up root, before it reads a byte.
 
     use std::fs;
     use std::os::unix::fs::MetadataExt;
@@ -20,13 +20,14 @@ mod privileges {
     use crate::subprocess::credentials::Credentials;
 
     impl Owner {
-        /// Gives up root for good. A refusal says why nothing may be read; the child is then
-        /// useless.
+        /// Gives up root for good; returns the connected socket, if one was requested. After an
+        /// error the child must not read anything.
         pub fn drop_root(&self) -> Result<Option<UnixStream>, HostError> {
-            // Any failure is a refusal: that nobody could look makes nothing absent.
+            // Every failure counts as denied, because *absent* would mean that the file does not
+            // exist.
             let denied = |says: String| HostError::new(HostErrorKind::Denied, says);
             files::proc_descriptor().map_err(|miss| denied(miss.detail))?;
-            // Paths are resolved as the process would, and no further.
+            // Paths must resolve as they do for the process.
             let root = self
                 .process
                 .filter(|_| self.inside)
@@ -37,16 +38,16 @@ mod privileges {
                 .map_err(denied)
         }
 
-        /// User and groups. Those of a process count only where its user may inspect it. One that
-        /// runs with another group may not be inspected (PR_SET_DUMPABLE in prctl(2)): /proc then
-        /// belongs to root. A process that has ended has none.
+        /// The user id and groups to take on. The groups of `process` count only if its user may
+        /// inspect it: /proc/PID of a process with another group belongs to root (PR_SET_DUMPABLE
+        /// in prctl(2)). A process that has exited does not report groups.
         fn credentials(&self) -> Credentials {
             let of_process = self
                 .process
                 .and_then(|pid| process_credentials(pid, self.uid));
             let alone = || Credentials {
                 uid: self.uid,
-                gid: machine::group_id(self.uid),
+                gid: machine::primary_group_id(self.uid),
                 groups: Vec::new(),
             };
             of_process.unwrap_or_else(alone)
@@ -54,30 +55,29 @@ mod privileges {
     }
 
     fn process_credentials(pid: u32, uid: u32) -> Option<Credentials> {
-        let status = files::read(Path::new(&format!("/proc/{pid}/status"))).ok()?;
+        let status = files::read_file(Path::new(&format!("/proc/{pid}/status"))).ok()?;
         let of = fs::metadata(format!("/proc/{pid}")).ok()?;
-        let found = processes::credentials(&status).filter(|found| found.uid == uid)?;
+        let found = processes::parse_credentials(&status).filter(|found| found.uid == uid)?;
         ((of.uid(), of.gid()) == (found.uid, found.gid)).then_some(found)
     }
 }
 mod owner_reader {
-    //! The questions that a child answers once it has changed its user: about the user's files,
-    //! server socket and control file.
+    //! Questions that a child answers once it has changed its user: about the user's files, server
+    //! socket and control file. Every other question is refused.
     //!
-    //! Every other question is refused. A configuration file is read once, identified by device and
-    //! inode, and replayed where it is included again: 255 links to one file would otherwise count
-    //! as 255 files.
+    //! A configuration file is read once, identified by device and inode, and the answer is reused
+    //! where the file is included again. Otherwise 255 links to one file would count as 255 files.
 
     use std::collections::BTreeMap;
     use std::os::unix::net::UnixStream;
     use std::path::{Path, PathBuf};
 
-    use crate::host::live::files::{self, Configuration};
+    use crate::host::live::files::{self, ConfigurationRead};
     use crate::host::live::{answer, mysql, postgres};
     use crate::host::owner::Owner;
-    use crate::host::{Dialect, HostError, HostErrorKind, Question, Tool, redact};
+    use crate::host::{ConfigDialect, HostError, HostErrorKind, Question, Tool, redact};
 
-    /// Configuration files that are cached; no server reads more.
+    /// Limit on cached configuration files; a server's configuration has fewer.
     const MAX_FILES: usize = 512;
 
     pub struct OwnerReader {
@@ -87,10 +87,11 @@ mod owner_reader {
     }
 
     /// A file by device and inode, and its syntax.
-    type FileKey = ((u64, u64), Dialect);
+    type FileKey = ((u64, u64), ConfigDialect);
 
     impl OwnerReader {
-        /// For a child that is this owner by now.
+        /// Must be called in a child that already runs as `owner`. `stream` is the connected server
+        /// socket, if one was requested.
         pub fn new(owner: Owner, stream: Option<UnixStream>) -> Self {
             Self {
                 owner,
@@ -108,7 +109,7 @@ mod owner_reader {
             };
             let inner = match question {
                 Question::AsUser(uid, inner) if *uid == self.owner.uid => {
-                    self.relative_to_root(inner)?
+                    self.relative_to_owner_root(inner)?
                 }
                 _ => return refuse(),
             };
@@ -122,11 +123,15 @@ mod owner_reader {
                 }
                 Question::Config(
                     path,
-                    dialect @ (Dialect::Postgres | Dialect::Mysql | Dialect::MysqlPersisted),
-                ) => self.configuration(path, *dialect),
-                Question::PgSettings(socket) => postgres::settings(socket, Some(self.owner.uid)),
+                    dialect @ (ConfigDialect::Postgres
+                    | ConfigDialect::Mysql
+                    | ConfigDialect::MysqlPersisted),
+                ) => self.read_configuration(path, *dialect),
+                Question::PgSettings(socket) => {
+                    postgres::query_settings(socket, Some(self.owner.uid))
+                }
                 Question::MysqlSettings(_) => match self.stream.take() {
-                    Some(stream) => mysql::settings_over(stream, b"root", self.owner.uid),
+                    Some(stream) => mysql::query_settings_over(stream, b"root", self.owner.uid),
                     None => refuse(),
                 },
                 Question::List(_)
@@ -155,24 +160,31 @@ mod owner_reader {
             }
         }
 
-        fn relative_to_root(&self, question: &Question) -> Result<Question, HostError> {
+        fn relative_to_owner_root(&self, question: &Question) -> Result<Question, HostError> {
             let mut question = question.clone();
             if let (true, Some(pid), Some(path)) =
                 (self.owner.inside, self.owner.process, question.path_mut())
             {
                 let within = path.strip_prefix(format!("/proc/{pid}/root"));
                 let within = within.map_err(|_| {
-                    HostError::new(HostErrorKind::Failed, "the path leads to another root")
+                    HostError::new(
+                        HostErrorKind::Failed,
+                        "the path leads to another root directory",
+                    )
                 })?;
                 *path = PathBuf::from("/").join(within);
             }
             Ok(question)
         }
 
-        fn configuration(&mut self, path: &Path, dialect: Dialect) -> Result<Vec<u8>, HostError> {
+        fn read_configuration(
+            &mut self,
+            path: &Path,
+            dialect: ConfigDialect,
+        ) -> Result<Vec<u8>, HostError> {
             let known = |identity| self.configurations.contains_key(&(identity, dialect));
             match files::read_configuration(path, known)? {
-                Configuration::AlreadyRead(identity) => {
+                ConfigurationRead::AlreadyRead(identity) => {
                     let gone = || {
                         Err(HostError::new(
                             HostErrorKind::Failed,
@@ -184,8 +196,8 @@ mod owner_reader {
                         .cloned()
                         .unwrap_or_else(gone)
                 }
-                Configuration::Read(identity, bytes) => {
-                    let told = redact::config(&bytes, dialect);
+                ConfigurationRead::Read(identity, bytes) => {
+                    let told = redact::redact_config(&bytes, dialect);
                     if self.configurations.len() < MAX_FILES {
                         self.configurations
                             .insert((identity, dialect), told.clone());
@@ -233,7 +245,7 @@ mod owner_reader {
             for path in [&one, &other] {
                 let told = ask(
                     &mut delegate,
-                    Question::Config(path.clone(), Dialect::Postgres),
+                    Question::Config(path.clone(), ConfigDialect::Postgres),
                 )
                 .unwrap();
                 assert_eq!(told, "1\tfsync\toff\n");
@@ -246,7 +258,7 @@ mod owner_reader {
             let mut delegate = own_reader();
             for question in [
                 Question::Read("/etc/hostname".into()),
-                Question::Config("/etc/fstab".into(), Dialect::Fstab),
+                Question::Config("/etc/fstab".into(), ConfigDialect::Fstab),
                 Question::Environment(1),
                 Question::Content("/dev/null".into(), ScanDepth::Thorough),
                 Question::Run(Tool::Mount, vec!["--version".to_owned()]),
@@ -273,14 +285,13 @@ use super::owner::Owner;
 use super::{HostError, HostErrorKind, Question, live, question_text};
 use crate::subprocess::{Bytes, Channel};
 
-/// Answers questions.
 pub fn serve(channel: Channel) -> io::Result<()> {
     answer_all(channel, live::answer)
 }
 
-/// Becomes the owner in the first message, then answers; if that fails, the failure is the answer
-/// to every question.
-pub fn serve_as(mut channel: Channel) -> io::Result<()> {
+/// Becomes the owner named in the first message, then answers questions. If the change of user
+/// fails, every answer is that error.
+pub fn serve_as_owner(mut channel: Channel) -> io::Result<()> {
     let owner: Owner = channel.recv(None)?;
     match owner.drop_root() {
         Ok(stream) => {
@@ -291,7 +302,7 @@ pub fn serve_as(mut channel: Channel) -> io::Result<()> {
     }
 }
 
-/// Answers until the channel closes, which is how the child ends.
+/// Answers until the channel closes, which ends the child.
 fn answer_all(
     mut channel: Channel,
     mut ask: impl FnMut(&Question) -> Result<Vec<u8>, HostError>,
@@ -336,7 +347,7 @@ mod tests {
     #[test]
     fn nothing_is_answered_as_root_on_behalf_of_somebody() {
         let (mut ours, theirs) = Channel::pair();
-        let child = std::thread::spawn(|| serve_as(theirs));
+        let child = std::thread::spawn(|| serve_as_owner(theirs));
         ours.send(&Owner {
             uid: 0,
             process: None,

@@ -1,13 +1,13 @@
-//! A machine from an archive: it answers the questions that were asked when the archive was made.
+//! Replays a capture: answers the questions that were asked when the capture was made.
 //!
-//! A question that the archive lacks is *not collected*, never *absent*.
+//! A question that the capture lacks is *not collected*, never *absent*.
 
 use std::path::{Path, PathBuf};
 
 use super::archive::{Archive, ArchiveError};
 use super::mask;
 use super::{Host, HostError, HostErrorKind, Question};
-use crate::bounds::Bounds;
+use crate::limits::Limits;
 
 #[derive(Clone, Debug, Default)]
 pub struct RecordedHost {
@@ -16,7 +16,7 @@ pub struct RecordedHost {
 }
 
 impl RecordedHost {
-    /// Parses an archive; the notes list entries that could not be read.
+    /// Parses a capture; [`Host::fact_notes`] then describes entries that could not be read.
     pub fn parse(bytes: &[u8]) -> Result<Self, ArchiveError> {
         Self::new(bytes.to_owned())
     }
@@ -32,10 +32,11 @@ impl Host for RecordedHost {
         let unknown = || {
             Err(HostError::new(
                 HostErrorKind::NotCollected,
-                "not in the host archive",
+                "not in the capture",
             ))
         };
-        // A question that was not asked as another user was asked as the user who made the archive.
+        // If the capture was made without root, questions on behalf of another user were asked as
+        // the user who made the capture.
         let answer = self
             .archive
             .get(question)
@@ -43,15 +44,15 @@ impl Host for RecordedHost {
         answer.unwrap_or_else(unknown)
     }
 
-    fn notes(&self) -> Vec<String> {
+    fn fact_notes(&self) -> Vec<String> {
         self.problems.clone()
     }
 
-    fn bounds(&self) -> Bounds {
-        Bounds::for_capture(self.archive.bytes())
+    fn collection_limits(&self) -> Limits {
+        Limits::for_capture(self.archive.byte_len())
     }
 
-    fn possible_masks(&self, path: &Path) -> Vec<PathBuf> {
+    fn possible_masked_paths(&self, path: &Path) -> Vec<PathBuf> {
         mask::masked_candidates(self.archive.questions(), path)
     }
 }
@@ -68,7 +69,10 @@ mod tests {
             b"walwise host 1\nlist /sys/block\n|sda\n|sdb\nread /x\n!denied Permission denied\nwhat\n",
         )
         .unwrap();
-        assert_eq!(host.list(Path::new("/sys/block")).unwrap(), ["sda", "sdb"]);
+        assert_eq!(
+            host.list_directory(Path::new("/sys/block")).unwrap(),
+            ["sda", "sdb"]
+        );
         assert_eq!(
             host.read(Path::new("/x")).unwrap_err(),
             HostError::new(HostErrorKind::Denied, "Permission denied")
@@ -77,7 +81,7 @@ mod tests {
             host.read(Path::new("/y")).unwrap_err().kind,
             HostErrorKind::NotCollected
         );
-        assert_eq!(host.notes().len(), 1);
+        assert_eq!(host.fact_notes().len(), 1);
         assert!(!host.is_live());
     }
 }

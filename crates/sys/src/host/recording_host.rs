@@ -1,11 +1,11 @@
-//! Records the answers of another host, for a capture.
+//! Passes questions to another host and records the answers, for a capture.
 
 use std::sync::{Mutex, PoisonError};
 
 use super::archive::{self, Answers};
 use super::mask;
 use super::{Host, HostError, Question};
-use crate::bounds::Bounds;
+use crate::limits::Limits;
 
 pub struct RecordingHost<'a> {
     host: &'a dyn Host,
@@ -20,15 +20,14 @@ impl<'a> RecordingHost<'a> {
         }
     }
 
-    /// The questions and answers so far as an archive, with `comment` at its top. With `masked`,
-    /// serials, world-wide names, UUIDs, addresses, and names of hosts and users are replaced
-    /// one-to-one.
-    pub fn archive(&self, comment: &str, masked: bool) -> String {
+    /// Formats the recorded answers as a capture, with `comment` at the top. `masked` replaces
+    /// serials, world-wide names, UUIDs, addresses, and names of hosts and users one-to-one.
+    pub fn render_capture(&self, comment: &str, masked: bool) -> String {
         let answers = self.answers.lock().unwrap_or_else(PoisonError::into_inner);
         if masked {
-            archive::write(&mask::mask(&answers), comment)
+            archive::render(&mask::mask_answers(&answers), comment)
         } else {
-            archive::write(&answers, comment)
+            archive::render(&answers, comment)
         }
     }
 }
@@ -43,12 +42,12 @@ impl Host for RecordingHost<'_> {
         answer
     }
 
-    fn notes(&self) -> Vec<String> {
-        self.host.notes()
+    fn fact_notes(&self) -> Vec<String> {
+        self.host.fact_notes()
     }
 
-    fn bounds(&self) -> Bounds {
-        self.host.bounds()
+    fn collection_limits(&self) -> Limits {
+        self.host.collection_limits()
     }
 
     fn is_live(&self) -> bool {

@@ -15,7 +15,6 @@ fn parse_field<T: FromStr>(text: &[u8], name: &str) -> Result<T, HostError> {
         .ok_or_else(|| HostError::new(HostErrorKind::Failed, format!("the answer lacks {name}")))
 }
 
-/// The fields of stat(2).
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Stat {
     /// Type and permission bits.
@@ -24,18 +23,18 @@ pub struct Stat {
     pub gid: u64,
     /// Major number of the device that holds the file.
     pub major: u64,
-    /// Minor number of that device.
+    /// Minor number of the device that holds the file.
     pub minor: u64,
-    /// Major number of a device node itself.
+    /// For a device node: the major number of its device.
     pub node_major: u64,
-    /// Minor number of a device node itself.
+    /// For a device node: the minor number of its device.
     pub node_minor: u64,
     pub inode: u64,
-    /// Size in bytes.
+    /// Size of the file in bytes.
     pub size: u64,
-    /// Time of the last status change: st_ctime. Unlike st_mtime nobody can set it back, and
-    /// renaming a file onto this name updates it (inode(7)). Old captures hold the second alone;
-    /// `None` in those without it.
+    /// Time of the last status change (st_ctime). Unlike st_mtime, nobody can set this time back,
+    /// and renaming a file onto this name updates it (inode(7)). Old captures have only the second,
+    /// or nothing (`None`).
     pub ctime: Option<Moment>,
 }
 
@@ -48,7 +47,7 @@ impl Stat {
         self.mode & 0o170_000 == 0o100_000
     }
 
-    pub fn is_block(&self) -> bool {
+    pub fn is_block_device(&self) -> bool {
         self.mode & 0o170_000 == 0o060_000
     }
 
@@ -91,18 +90,18 @@ impl Stat {
     }
 }
 
-/// The fields of statfs(2). Sizes are in bytes.
+/// Fields of statfs(2); sizes are in bytes.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct StatFs {
-    /// The magic number of its type.
+    /// File system type, as in linux/magic.h.
     pub magic: u64,
     pub size: u64,
     /// Space available to an ordinary user, in bytes.
     pub available: u64,
-    /// Number of inodes; 0 where it is not fixed.
+    /// Number of inodes; 0 if the number is not fixed.
     pub inodes: u64,
     pub inodes_free: u64,
-    /// Size of a block, in bytes (`f_bsize`). `None` in captures without it.
+    /// Block size in bytes (`f_bsize`); `None` in old captures.
     pub block: Option<u64>,
 }
 

@@ -1,62 +1,56 @@
-//! The programs that may be run. [`table`] has one row for each, with everything particular to it;
-//! the live host finds and runs them. PostgreSQL's programs exist once per major version.
+//! Properties of the programs that may be run, such as name, package and allowed arguments;
+//! [`table`] has one row for each. The live host finds and runs the programs. Those of PostgreSQL
+//! are installed once per major release.
 
 use std::borrow::Cow;
 
 pub struct ToolSpec {
     pub name: &'static str,
-    /// The package that provides it in most distributions.
+    /// Package that provides the program in most distributions.
     pub package: &'static str,
     pub home: InstallLocation,
-    /// When its output counts as an answer.
     pub answer: OutputPolicy,
-    /// The keys in its output that identify a machine.
     pub identities: IdentityKeys,
-    /// Whether these arguments only read.
+    /// Whether a run with these arguments only reads.
     reads: fn(&[&str]) -> bool,
 }
 
-/// Where Debian, Red Hat and others install MySQL's and MariaDB's servers.
+/// Directories in which Debian, Red Hat and others install the servers of MySQL and MariaDB.
 pub const SERVER_DIRECTORIES: [&str; 3] = ["/usr/sbin", "/usr/libexec", "/usr/bin"];
 
 #[derive(Clone, Copy, Debug)]
 pub enum InstallLocation {
-    /// With the system's other programs.
     System,
-    /// In [`SERVER_DIRECTORIES`].
     Server,
-    /// Where its maker's package installs it, or with the system's programs: the tool of a RAID
-    /// controller.
+    /// Paths used by the package of a RAID controller's manufacturer; the system directories are
+    /// searched too.
     Maker(&'static [&'static str]),
-    /// In the directory of its major release.
     Major,
 }
 
-/// When the output of a program counts as an answer, and how long it may take.
+/// When the output of a program counts as an answer, and how long the program may run.
 #[derive(Clone, Copy, Debug)]
 pub enum OutputPolicy {
-    /// On exit status 0 only.
     Success,
-    /// On any exit status: the status reports the state of the disk.
+    /// Output counts with any exit status, because the status reports the state of the disk.
     Printed,
-    /// The same, with more time, as it first queries a controller's firmware and every disk behind
-    /// it.
+    /// Output counts with any exit status, and the program gets more time: such tools first query a
+    /// controller's firmware and every disk behind the controller.
     Firmware,
 }
 
-/// Keys before identities in a program's output, in lower case with single blanks.
+/// Keys that precede identifiers in a program's output, in lower case with single blanks.
 #[derive(Clone, Copy, Debug)]
 pub struct IdentityKeys {
-    /// Serial numbers and names made of one.
+    /// Keys of serial numbers and of names made from one.
     pub serials: &'static [&'static str],
-    /// Addresses and world-wide names.
+    /// Keys of addresses and world-wide names.
     pub names: &'static [&'static str],
-    /// Prefixes of keys whose value is a disk's place followed by its serial number.
+    /// Prefixes of keys whose value is a disk's position followed by its serial number.
     pub members: &'static [&'static str],
 }
 
-/// Generates the type and every list of all programs from the rows, so that no row can be
-/// forgotten.
+/// Generates the enum and all lists of programs from the rows, so that none can miss a program.
 macro_rules! tools {
     (
         $($(#[$doc:meta])* $tool:ident = $name:literal of $package:literal, $home:expr, $answer:ident, $identities:expr
@@ -65,7 +59,7 @@ macro_rules! tools {
         $($(#[$major_doc:meta])* $major:ident = $major_name:literal of $major_package:literal, $major_home:expr,
             $major_answer:ident, $major_identities:expr => { $($major_words:pat $(if $major_guard:expr)?),+ };)+
     ) => {
-        /// Programs that may be run: fixed paths, root-owned, read-only uses.
+        /// Programs that may be run, from fixed paths that belong to root, and only for reading.
         #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
         pub enum Tool {
             $($(#[$doc])* $tool,)+
@@ -73,13 +67,12 @@ macro_rules! tools {
         }
 
         impl Tool {
-            /// All programs that do not come once per major release.
+            /// Programs that are not installed once per major release.
             pub const FIXED: &'static [Self] = &[$(Self::$tool),+];
 
-            /// The programs that come once per major release.
+            /// Programs that are installed once per major release.
             pub const MAJOR: &'static [fn(u32) -> Self] = &[$(Self::$major),+];
 
-            /// Its properties.
             pub fn row(self) -> &'static ToolSpec {
                 use InstallLocation::{Major, Maker, Server, System};
                 match self {
@@ -108,7 +101,8 @@ macro_rules! tools {
                 }
             }
 
-            /// The major release it belongs to; `None` for other programs.
+            /// The major release; `None` for a program that is not installed once per major
+            /// release.
             pub fn major(self) -> Option<u32> {
                 match self {
                     $(Self::$tool)|+ => None,
@@ -119,35 +113,32 @@ macro_rules! tools {
     };
 }
 
-mod table {
-    //! The programs that may be run, one row each: name, package, home, when its output is an
-    //! answer, its read-only uses, and the identities it prints. A program that is not listed here
-    //! is not run.
+mod tool_table {
+    //! The programs that may be run, one row each: name, package, location, output policy,
+    //! identifiers that the output holds, and allowed arguments. A program that is not listed is
+    //! never run.
     //!
-    //! A new program is one row; the compiler and the tests next to this file point out the rest.
-    //! One digit makes some of these write (`hdparm -W0`), and the tools of RAID controllers leave
-    //! log files unless told not to.
+    //! To add a program, add a row; the compiler and the tests next to this file report what else
+    //! is missing. Beware of arguments: one digit makes `hdparm -W0` write, and tools of RAID
+    //! controllers leave log files unless an option disables them.
 
     use super::{IdentityKeys, InstallLocation, OutputPolicy, ToolSpec};
 
     tools! {
         Mke2fs = "mke2fs" of "e2fsprogs", System, Success, NO_KEYS => { ["-V"] };
         MkfsXfs = "mkfs.xfs" of "xfsprogs", System, Success, NO_KEYS => { ["-V"] };
-        /// btrfs-progs' mkfs.btrfs.
         MkfsBtrfs = "mkfs.btrfs" of "btrfs-progs", System, Success, NO_KEYS => { ["--version"] };
-        /// mdadm, for its version.
         Mdadm = "mdadm" of "mdadm", System, Success, NO_KEYS => { ["--version"] };
-        /// util-linux' mount, for its version.
         Mount = "mount" of "util-linux", System, Success, NO_KEYS => { ["--version"] };
 
-        /// Broadcom's storcli for MegaRAID controllers. Without `nolog` it and its relatives write
-        /// a log in the working directory.
+        /// Broadcom's storcli for MegaRAID controllers. Without `nolog`, storcli and its relatives
+        /// write a log in the working directory.
         Storcli = "storcli" of "storcli",
             Maker(&["/opt/MegaRAID/storcli/storcli64", "/opt/MegaRAID/storcli/storcli"]), Firmware, MEGARAID => {
             ["/cALL" | "/cALL/vALL", "show", "all", "J", "nolog"],
             [unit, "show", "status", "nolog"] if is_cache_module(unit)
         };
-        /// The same under Dell's name.
+        /// storcli under Dell's name.
         Perccli = "perccli" of "perccli",
             Maker(&["/opt/MegaRAID/perccli/perccli64", "/opt/MegaRAID/perccli/perccli"]), Firmware, MEGARAID => {
             ["/cALL" | "/cALL/vALL", "show", "all", "J", "nolog"],
@@ -157,7 +148,7 @@ mod table {
         Storcli2 = "storcli2" of "storcli2", Maker(&["/opt/MegaRAID/storcli2/storcli2"]), Firmware, MEGARAID => {
             ["/call" | "/call/vall", "show", "all", "nolog", "J"]
         };
-        /// The same under Dell's name, for PERC 12.
+        /// storcli2 under Dell's name, for PERC 12.
         Perccli2 = "perccli2" of "perccli2", Maker(&["/opt/MegaRAID/perccli2/perccli2"]), Firmware, MEGARAID => {
             ["/call" | "/call/vall", "show", "all", "nolog", "J"]
         };
@@ -170,71 +161,68 @@ mod table {
         /// HPE's tool for Smart Array controllers.
         Ssacli = "ssacli" of "ssacli", Maker(&["/opt/smartstorageadmin/ssacli/bin/ssacli"]), Firmware, SMART_ARRAY => {
             ["ctrl", "all", "show", "detail"],
-            ["ctrl", slot, "ld", "all", "show", "detail"] if is_slot(slot)
+            ["ctrl", slot, "ld", "all", "show", "detail"] if is_slot_argument(slot)
         };
-        /// The same under its name before that.
+        /// ssacli under its earlier name.
         Hpssacli = "hpssacli" of "hpssacli", Maker(&["/opt/hp/hpssacli/bld/hpssacli"]), Firmware, SMART_ARRAY => {
             ["ctrl", "all", "show", "detail"],
-            ["ctrl", slot, "ld", "all", "show", "detail"] if is_slot(slot)
+            ["ctrl", slot, "ld", "all", "show", "detail"] if is_slot_argument(slot)
         };
-        /// The same under its first name.
+        /// ssacli under its first name.
         Hpacucli = "hpacucli" of "hpacucli", Maker(&["/opt/compaq/hpacucli/bld/hpacucli"]), Firmware, SMART_ARRAY => {
             ["ctrl", "all", "show", "detail"],
-            ["ctrl", slot, "ld", "all", "show", "detail"] if is_slot(slot)
+            ["ctrl", slot, "ld", "all", "show", "detail"] if is_slot_argument(slot)
         };
-        /// Microchip's (Adaptec's) tool.
+        /// Tool for controllers of Microchip (formerly Adaptec).
         Arcconf = "arcconf" of "arcconf", Maker(&["/usr/Arcconf/arcconf", "/usr/StorMan/arcconf"]), Firmware, ADAPTEC => {
-            ["getconfig", number, "nologs"] if is_number(number)
+            ["getconfig", number, "nologs"] if is_short_number(number)
         };
 
-        /// nvme-cli, for what a controller reports about itself.
+        /// Used for the properties that a controller reports about itself.
         Nvme = "nvme" of "nvme-cli", System, Printed, IdentityKeys { serials: &["sn"], ..NO_KEYS } => {
-            ["id-ctrl" | "smart-log", "-o", "json", disk] if is_device(disk),
-            ["get-feature", "-f", "6", "-H", disk] if is_device(disk),
-            ["get-log", "-i", "0xc0", "-l", "512", disk] if is_device(disk)
+            ["id-ctrl" | "smart-log", "-o", "json", disk] if is_device_path(disk),
+            ["get-feature", "-f", "6", "-H", disk] if is_device_path(disk),
+            ["get-log", "-i", "0xc0", "-l", "512", disk] if is_device_path(disk)
         };
-        /// smartmontools. A sleeping disk is not woken, and identities are not requested.
+        /// A sleeping disk is not woken (`-n standby`), and serial numbers are not requested.
         Smartctl = "smartctl" of "smartmontools", System, Printed, SMART => {
-            ["-q", "noserial", "-n", "standby", "-j", "-H", disk] if is_device(disk),
-            ["-q", "noserial", "-n", "standby", "-g", "wcache", disk] if is_device(disk),
-            ["-q", "noserial", "-n", "standby", "-j", "-i", "-g", "wcache", disk] if is_device(disk)
+            ["-q", "noserial", "-n", "standby", "-j", "-H", disk] if is_device_path(disk),
+            ["-q", "noserial", "-n", "standby", "-g", "wcache", disk] if is_device_path(disk),
+            ["-q", "noserial", "-n", "standby", "-j", "-i", "-g", "wcache", disk] if is_device_path(disk)
         };
-        /// hdparm, for a SATA disk's write cache flag. With a value after `-W` it would write.
-        Hdparm = "hdparm" of "hdparm", System, Success, NO_KEYS => { ["-W", disk] if is_device(disk) };
-        /// sdparm, for a SCSI disk's write cache flag.
-        Sdparm = "sdparm" of "sdparm", System, Printed, NO_KEYS => { ["--get=WCE", disk] if is_device(disk) };
+        /// Used for the write cache flag of a SATA disk. With a value after `-W`, hdparm would
+        /// write.
+        Hdparm = "hdparm" of "hdparm", System, Success, NO_KEYS => { ["-W", disk] if is_device_path(disk) };
+        /// Used for the write cache flag of a SCSI disk.
+        Sdparm = "sdparm" of "sdparm", System, Printed, NO_KEYS => { ["--get=WCE", disk] if is_device_path(disk) };
 
-        /// device-mapper's dmsetup, reduced to what [`crate::host::redact`] lists. `--showkeys`
-        /// would print keys.
+        /// Output is reduced by [`crate::host::redact`]. `--showkeys` would print encryption keys.
         Dmsetup = "dmsetup" of "dmsetup", System, Success, NO_KEYS => { ["table" | "status"] };
-        /// DRBD's drbdsetup, for the configuration in force, reduced to what
-        /// [`crate::host::redact`] lists: the rest holds shared secrets, addresses and names.
+        /// Used for DRBD's configuration in force. [`crate::host::redact`] reduces the output,
+        /// which holds shared secrets, addresses and names.
         Drbdsetup = "drbdsetup" of "drbd-utils", System, Success, NO_KEYS => { ["show", "--show-defaults"] };
-        /// OpenZFS' zfs, for a few properties of all datasets and volumes.
+        /// Used for a few properties of all OpenZFS datasets and volumes.
         Zfs = "zfs" of "zfsutils-linux", System, Success, NO_KEYS => {
             ["get", "-Hp", "-t", "filesystem,volume", "-o", "name,property,value", "sync,logbias,recordsize"]
         };
-        /// OpenZFS' zpool, reduced to pools and their devices.
+        /// Output is reduced to OpenZFS pools and their devices.
         Zpool = "zpool" of "zfsutils-linux", System, Success, NO_KEYS => { ["status", "-P"] };
 
-        /// MySQL's server, or MariaDB's under its old name.
+        /// The server of MySQL, or of MariaDB under its old name.
         Mysqld = "mysqld" of "mysql-server", Server, Success, NO_KEYS => { ["--version"] };
         Mariadbd = "mariadbd" of "mariadb-server", Server, Success, NO_KEYS => { ["--version"] };
 
-    // One for each major release of PostgreSQL.
+    // One program for each major release of PostgreSQL.
     @major:
-        /// The PostgreSQL server binary of this major version.
         Postgres = "postgres" of "postgresql", Major, Success, NO_KEYS => { ["--version"] };
-        /// PostgreSQL's pg_ctl of this major version, which starts no server of another release
-        /// than its own (pg_ctl.c, `find_other_exec`) and tells its version in a tenth of the
-        /// server's time.
+        /// pg_ctl prints its version in a tenth of the server's time. Its version is the server's:
+        /// pg_ctl refuses to start a server of another release (pg_ctl.c, `find_other_exec`).
         PgCtl = "pg_ctl" of "postgresql", Major, Success, NO_KEYS => { ["--version"] };
-        /// PostgreSQL's pg_controldata of this major version, reduced to whether pages carry
-        /// checksums. It opens the control file in that directory, and only to read it.
-        PgControldata = "pg_controldata" of "postgresql", Major, Success, NO_KEYS => { ["-D", directory] if is_path(directory) };
+        /// Output is reduced to whether pages carry checksums. pg_controldata opens the control
+        /// file in this directory only for reading.
+        PgControldata = "pg_controldata" of "postgresql", Major, Success, NO_KEYS => { ["-D", directory] if is_absolute_path(directory) };
     }
 
-    /// A program that prints no identities.
     const NO_KEYS: IdentityKeys = IdentityKeys {
         serials: &[],
         names: &[],
@@ -285,7 +273,7 @@ mod table {
             "volume unique identifier",
         ],
         names: &["controller world wide name", "world-wide name"],
-        // Its disk lines have the serial number after the place, without a key.
+        // The lines of disks hold the serial number after the position, without a key.
         members: &["segment ", "device ", "group "],
     };
 
@@ -295,7 +283,7 @@ mod table {
         members: &[],
     };
 
-    /// The module that keeps a cache: `/c0/cv`, `/c12/bbu`.
+    /// The module that keeps a cache, such as `/c0/cv` or `/c12/bbu`.
     fn is_cache_module(unit: &str) -> bool {
         let number = |part| {
             unit.strip_prefix("/c")
@@ -304,24 +292,24 @@ mod table {
         ["/cv", "/bbu"]
             .into_iter()
             .filter_map(number)
-            .any(is_number)
+            .any(is_short_number)
     }
 
-    fn is_slot(word: &str) -> bool {
-        word.strip_prefix("slot=").is_some_and(is_number)
+    fn is_slot_argument(word: &str) -> bool {
+        word.strip_prefix("slot=").is_some_and(is_short_number)
     }
 
-    /// Up to three digits, as of a controller or a slot.
-    fn is_number(word: &str) -> bool {
+    /// Whether the word is a number of up to three digits, as for a controller or a slot.
+    fn is_short_number(word: &str) -> bool {
         (1..=3).contains(&word.len()) && word.bytes().all(|b| b.is_ascii_digit())
     }
 
-    fn is_device(path: &str) -> bool {
-        is_path(path) && path.starts_with("/dev/")
+    fn is_device_path(path: &str) -> bool {
+        is_absolute_path(path) && path.starts_with("/dev/")
     }
 
-    /// Whether it is an absolute path without `.` or `..`.
-    fn is_path(path: &str) -> bool {
+    /// Whether the path is absolute and has no component `.` or `..`.
+    fn is_absolute_path(path: &str) -> bool {
         let plain =
             |part: &str| !matches!(part, "" | "." | "..") && !part.chars().any(char::is_control);
         path.strip_prefix('/')
@@ -329,10 +317,10 @@ mod table {
     }
 }
 
-pub use table::Tool;
+pub use tool_table::Tool;
 
 impl Tool {
-    /// The program's name, with the number of the major release appended where it has one.
+    /// The program's name, with the number of the major release appended if there is one.
     pub fn name(self) -> Cow<'static, str> {
         let name = self.row().name;
         match self.major() {
@@ -341,7 +329,7 @@ impl Tool {
         }
     }
 
-    /// The program of this name, the inverse of [`Tool::name`].
+    /// The inverse of [`Tool::name`].
     pub fn from_name(name: &str) -> Option<Self> {
         let of_major = |tool: &fn(u32) -> Self| {
             let number = name.strip_prefix(tool(0).row().name)?.strip_prefix('-')?;
@@ -368,7 +356,7 @@ impl Tool {
 
 #[cfg(test)]
 mod tests {
-    //! Arguments that the rows must accept and those they must refuse.
+    //! Arguments that the rows must accept, and arguments that they must refuse.
 
     use super::*;
 

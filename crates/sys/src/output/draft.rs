@@ -1,7 +1,7 @@
-//! A document below an open directory: obstacles to it, its draft, and its final name.
+//! Writes a document in an open directory: checks for obstacles, creates a draft, and renames it.
 //!
 //! The draft is a new file with an unguessable name. An access control list inherited from the
-//! directory is removed from it, because setting a requested mode would activate that list.
+//! directory is removed from the draft, because setting a requested mode would activate that list.
 
 use std::ffi::{OsStr, OsString};
 use std::fs::File;
@@ -14,10 +14,9 @@ use serde::{Deserialize, Serialize};
 
 use super::existing_file::ExistingFile;
 use super::series;
-use crate::safe_path::{CreationPolicy, FileTarget, PathError, Walker, random_u64};
+use crate::safe_path::{FileTarget, MissingDirectoryPolicy, PathError, Walker, random_u64};
 use crate::text;
 
-/// Why a document is not written.
 #[derive(Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub(super) enum WriteError {
     Exists,
@@ -45,14 +44,14 @@ impl From<Errno> for WriteError {
 #[derive(Clone, Copy, Debug, Serialize, Deserialize)]
 pub(super) struct WriteOptions {
     pub existing: ExistingFile,
-    /// `None` leaves it to the umask.
+    /// Mode of the document; `None` leaves the mode to the umask.
     pub mode: Option<u32>,
     pub runs: bool,
     pub series: bool,
-    pub missing: CreationPolicy,
+    pub missing: MissingDirectoryPolicy,
 }
 
-/// Distinguishes a file from one that takes its place: device, inode, and time of last change, as
+/// Distinguishes a file from its replacement. The time of the last change is included because
 /// inodes are reused.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 struct FileIdentity {
@@ -69,11 +68,10 @@ impl From<&Stat> for FileIdentity {
     }
 }
 
-/// A place for a document.
 pub(super) struct OutputLocation {
     walker: Walker,
     options: WriteOptions,
-    /// Open for reading, so that its names can be synced.
+    /// Open for reading, because fsync(2) fails on a descriptor opened with `O_PATH`.
     directory: OwnedFd,
     name: OsString,
     existing_identity: Option<FileIdentity>,
@@ -91,11 +89,11 @@ impl OutputLocation {
             parent: end,
             name,
             existing: there,
-        } = walker.file(path, options.missing)?;
+        } = walker.resolve_file(path, options.missing)?;
         let notice = end.foreign_owner.as_ref().map(|stranger| {
             let at = text::display_safe(stranger.at.as_os_str().as_encoded_bytes());
             format!(
-                "{at} belongs to {}, who can replace what is written there",
+                "{at} belongs to {}, who can replace files in it",
                 stranger.owner
             )
         });
@@ -105,18 +103,18 @@ impl OutputLocation {
         };
         if let (true, Some(notice)) = (relied_on, &notice) {
             return Err(WriteError::For(format!(
-                "{notice}; for a file that is run, read or continued later, name a directory of your own or root's"
+                "{notice}; for a file that will be run or read later, name a directory of your own or root's"
             )));
         }
         let flags = OFlags::RDONLY | OFlags::DIRECTORY | OFlags::CLOEXEC;
         let directory = rustix::fs::openat(&end.directory, ".", flags, Mode::empty())?;
-        let found = there.as_ref().map(FileIdentity::from);
+        let existing_identity = there.as_ref().map(FileIdentity::from);
         let location = Self {
             walker,
             options,
             directory,
             name,
-            existing_identity: found,
+            existing_identity,
             notice,
         };
         location.check_replaceable(there.as_ref())?;
@@ -124,7 +122,7 @@ impl OutputLocation {
         Ok(location)
     }
 
-    pub fn write(&self, document: &[u8]) -> Result<Draft<'_>, WriteError> {
+    pub fn write_draft(&self, document: &[u8]) -> Result<Draft<'_>, WriteError> {
         let mut draft = Draft::create(self)?;
         draft.file.write_all(document)?;
         draft.file.sync_all()?;
@@ -137,16 +135,16 @@ impl OutputLocation {
             FileType::RegularFile => {
                 return match self.options.existing {
                     ExistingFile::Kept => Err(WriteError::Exists),
-                    ExistingFile::Replaced => self.check_owner(there),
+                    ExistingFile::Replaced => self.check_sticky_owner(there),
                     ExistingFile::Continued if there.st_uid == self.walker.uid => Ok(()),
                     ExistingFile::Continued => Err(WriteError::For(format!(
-                        "it belongs to uid {}, whose content would be continued as yours; name another file",
+                        "it belongs to uid {}, and walwise continues only your own files; name another file",
                         there.st_uid
                     ))),
                 };
             }
             FileType::Directory => "a directory",
-            FileType::Symlink => "a link that was not there before",
+            FileType::Symlink => "a link that has just been created",
             _ => "a device, a pipe or a socket",
         };
         Err(WriteError::For(format!(
@@ -154,8 +152,9 @@ impl OutputLocation {
         )))
     }
 
-    /// In a sticky directory a file belongs to its owner; only root may replace another user's.
-    fn check_owner(&self, there: &Stat) -> Result<(), WriteError> {
+    /// In a sticky directory, only root and the owner of the file or the directory may replace a
+    /// file.
+    fn check_sticky_owner(&self, there: &Stat) -> Result<(), WriteError> {
         let around = rustix::fs::fstat(&self.directory)?;
         let ours = [0, there.st_uid, around.st_uid].contains(&self.walker.uid);
         if around.st_mode & 0o1000 == 0 || ours {
@@ -171,7 +170,7 @@ impl OutputLocation {
 pub(super) struct Draft<'a> {
     location: &'a OutputLocation,
     file: File,
-    /// Empty once the document has its series name.
+    /// Name of the draft; empty once the draft has been renamed to its name in the series.
     name: String,
 }
 
@@ -202,8 +201,8 @@ impl<'a> Draft<'a> {
         Ok(draft)
     }
 
-    /// Renames it to its final name, and makes that durable.
-    pub fn publish(mut self) -> Result<NamedDocument, WriteError> {
+    /// Renames the draft to its final name, and makes the rename durable.
+    pub fn publish(mut self) -> Result<PublishedDocument, WriteError> {
         let OutputLocation {
             directory,
             name,
@@ -212,13 +211,15 @@ impl<'a> Draft<'a> {
         } = self.location;
         if options.series {
             let name = self.publish_numbered()?;
-            // The document is complete. What could not be removed is tried again with the next one.
-            let warning = series::prune(directory).err().map(|errno| {
-                let why = text::error_message(&errno.into());
-                format!("old reports beyond the limits of the series were not removed: {why}")
-            });
+            // The document is complete; the next document of the series tries the removal again.
+            let warning = series::remove_excess_documents(directory)
+                .err()
+                .map(|errno| {
+                    let why = text::error_message(&errno.into());
+                    format!("old reports beyond the limits of the series were not removed: {why}")
+                });
             rustix::fs::fsync(directory)?;
-            return Ok(NamedDocument {
+            return Ok(PublishedDocument {
                 series_name: Some(name),
                 warning,
             });
@@ -234,7 +235,7 @@ impl<'a> Draft<'a> {
                 if there.as_ref().map(FileIdentity::from) != self.location.existing_identity =>
             {
                 return Err(WriteError::For(
-                    "another process wrote it meanwhile; try again".to_owned(),
+                    "another process has changed the file meanwhile; try again".to_owned(),
                 ));
             }
             ExistingFile::Replaced | ExistingFile::Continued => {
@@ -246,17 +247,17 @@ impl<'a> Draft<'a> {
             },
         }
         rustix::fs::fsync(directory)?;
-        Ok(NamedDocument {
+        Ok(PublishedDocument {
             series_name: None,
             warning: None,
         })
     }
 
-    /// Names it as the next document of its series; returns the name.
+    /// Renames the draft to the next number of its series; returns the new name.
     ///
-    /// Whoever writes a number first renames its draft to a name that can exist only once, then
-    /// looks for documents with that number or a later one. While the draft has that name nobody
-    /// else creates such a document, so no number is used twice.
+    /// A writer claims a number by renaming its draft to a name that can exist only once. Then it
+    /// looks for documents with that number or a later one. While the draft has that name, no other
+    /// writer creates such a document, so no number is used twice.
     fn publish_numbered(&mut self) -> Result<String, WriteError> {
         let OutputLocation {
             directory, name, ..
@@ -265,7 +266,7 @@ impl<'a> Draft<'a> {
         let after = |number: u32| {
             let says = || {
                 WriteError::For(format!(
-                    "no number follows {number}; move the saved reports elsewhere"
+                    "{number} is the last report number; move the saved reports elsewhere"
                 ))
             };
             number.checked_add(1).ok_or_else(says)
@@ -282,7 +283,8 @@ impl<'a> Draft<'a> {
                     if newest < number {
                         let name = series::document_name(number, &date);
                         rename_exclusively(directory, &self.name, name.as_ref())?;
-                        // Another process's draft may get that name from now on.
+                        // Another process's draft may get the old name from now on, so it must not
+                        // be removed.
                         self.name.clear();
                         return Ok(name);
                     }
@@ -291,26 +293,27 @@ impl<'a> Draft<'a> {
             }
         }
         Err(WriteError::For(
-            "other processes take every number of the series; try again later".to_owned(),
+            "other processes keep taking the next report number; try again later".to_owned(),
         ))
     }
 }
 
 #[derive(Debug, PartialEq, Eq, Serialize, Deserialize)]
-pub(super) struct NamedDocument {
-    /// The name that its series gave it; `None` where it has the requested one.
+pub(super) struct PublishedDocument {
+    /// The name assigned by the series; `None` if the requested name was used.
     pub series_name: Option<String>,
-    /// What could not be done besides, display-safe.
+    /// A warning that older documents could not be removed; display-safe.
     pub warning: Option<String>,
 }
 
-/// Numbers that one document tries.
+/// Attempts to claim a number for one document before giving up.
 const MAX_TRIES: usize = 10_000;
 
-/// Renames within a directory; `EXIST` where the new name exists, however many try at once.
+/// Renames within a directory; fails with `EXIST` if the new name exists, however many processes
+/// try at once.
 fn rename_exclusively(directory: &OwnedFd, from: &str, to: &OsStr) -> Result<(), Errno> {
     match rustix::fs::renameat_with(directory, from, directory, to, RenameFlags::NOREPLACE) {
-        // Some file systems, such as NFS, only make links exclusively.
+        // Some file systems, such as NFS, refuse an exclusive rename but create links exclusively.
         Err(Errno::INVAL | Errno::NOSYS | Errno::OPNOTSUPP) => {
             rustix::fs::linkat(directory, from, directory, to, AtFlags::empty())?;
             rustix::fs::unlinkat(directory, from, AtFlags::empty())
@@ -321,7 +324,7 @@ fn rename_exclusively(directory: &OwnedFd, from: &str, to: &OsStr) -> Result<(),
 
 impl Drop for Draft<'_> {
     fn drop(&mut self) {
-        // After the rename the random name does not exist.
+        // After a successful rename, the draft's random name no longer exists.
         if !self.name.is_empty() {
             let _ = rustix::fs::unlinkat(&self.location.directory, &self.name, AtFlags::empty());
         }

@@ -1,22 +1,22 @@
-//! A series of documents in its own directory: numbered and dated names, and how many of them stay.
+//! A series of documents in its own directory: numbered and dated names, and limits on what is
+//! kept.
 //!
-//! The number gives the order, because a clock may have been wrong; the date is for people. A
-//! series is read again later, so it is written to no directory that another user controls
-//! ([`super::draft`]).
+//! The number decides the order, because a clock may have been wrong; the date is for people.
+//! Because a series is read again later, its directory must not be controlled by another user
+//! ([`super::draft`] checks this).
 
 use std::os::fd::AsFd;
 
 use rustix::fs::{AtFlags, Dir, FileType};
 use rustix::io::Errno;
 
-/// Largest number of documents that stay.
 const MAX_DOCUMENTS: usize = 60;
 
-/// Largest number of bytes that stay, unless the newest document alone has more.
+/// Limit on the sum of all sizes; the newest document stays even if it alone exceeds the limit.
 const MAX_BYTES: u64 = 256 << 20;
 
-/// The part of a name for people: `20261125T074131Z.json`, from the letters and digits of `when`
-/// (RFC 3339).
+/// The date part of a document name, such as `20261125T074131Z.json`, from the letters and digits
+/// of `when` (RFC 3339).
 pub fn date_name(when: &str) -> String {
     let when: String = when
         .chars()
@@ -26,17 +26,17 @@ pub fn date_name(when: &str) -> String {
     format!("{when}.json")
 }
 
-/// The name of a document: `000012-20261125T074131Z.json`.
+/// The full name of a document, such as `000012-20261125T074131Z.json`.
 pub(super) fn document_name(number: u32, date_name: &str) -> String {
     format!("{number:06}-{date_name}")
 }
 
-/// The name of the draft that will get this number. It is no document of the series.
+/// The temporary name that claims a number. It does not count as a document of the series.
 pub(super) fn draft_name(number: u32) -> String {
     format!(".walwise-{number:06}.tmp")
 }
 
-/// The newest document among the names in a directory.
+/// The newest document of a series among `names`; other names are ignored.
 pub fn newest_document<S: AsRef<str>>(names: &[S]) -> Option<&str> {
     let ours = names
         .iter()
@@ -45,7 +45,7 @@ pub fn newest_document<S: AsRef<str>>(names: &[S]) -> Option<&str> {
     ours.max_by_key(|name| (document_number(name), *name))
 }
 
-/// `None` for a name outside the series.
+/// `None` if the name does not belong to a series.
 fn document_number(name: &str) -> Option<u32> {
     let (number, when) = name.strip_suffix(".json")?.split_once('-')?;
     let plain = number.len() >= 6 && number.bytes().all(|byte| byte.is_ascii_digit());
@@ -57,7 +57,7 @@ fn document_number(name: &str) -> Option<u32> {
     }
 }
 
-/// 0 without a document.
+/// 0 if the directory has no document.
 pub(super) fn newest_number(directory: impl AsFd) -> Result<u32, Errno> {
     Ok(document_names(directory)?
         .iter()
@@ -83,8 +83,8 @@ fn document_names(directory: impl AsFd) -> Result<Vec<String>, Errno> {
 }
 
 /// Removes the oldest documents beyond the limits. Only regular files with names of the series are
-/// touched; what another process removes meanwhile is gone as well.
-pub(super) fn prune(directory: impl AsFd) -> Result<(), Errno> {
+/// removed. A document that another process has removed meanwhile is not an error.
+pub(super) fn remove_excess_documents(directory: impl AsFd) -> Result<(), Errno> {
     let mut documents = Vec::new();
     for name in document_names(directory.as_fd())? {
         match rustix::fs::statat(directory.as_fd(), &name, AtFlags::SYMLINK_NOFOLLOW) {
@@ -97,7 +97,7 @@ pub(super) fn prune(directory: impl AsFd) -> Result<(), Errno> {
             }
         }
     }
-    for name in excess(documents) {
+    for name in documents_to_remove(documents) {
         match rustix::fs::unlinkat(directory.as_fd(), &name, AtFlags::empty()) {
             Ok(()) | Err(Errno::NOENT) => {}
             Err(errno) => return Err(errno),
@@ -106,8 +106,8 @@ pub(super) fn prune(directory: impl AsFd) -> Result<(), Errno> {
     Ok(())
 }
 
-/// The documents to remove: all but the newest that are within both limits.
-fn excess(mut documents: Vec<(String, u64)>) -> Vec<String> {
+/// Returns the documents to remove: all but the newest that are within both limits.
+fn documents_to_remove(mut documents: Vec<(String, u64)>) -> Vec<String> {
     documents.sort_by(|(a, _), (b, _)| (document_number(b), b).cmp(&(document_number(a), a)));
     let mut bytes = 0_u64;
     let stays = documents.iter().enumerate().take_while(|(at, (_, size))| {
@@ -151,13 +151,13 @@ mod tests {
     }
 
     proptest! {
-        /// The newest always stays, the rest is within both bounds, and nothing older than what
-        /// goes stays.
+        /// The newest document always stays, the rest is within both limits, and no document older
+        /// than a removed one stays.
         #[test]
         fn what_stays_is_the_newest_within_bounds(sizes in prop::collection::vec(0_u64..(MAX_BYTES + 2), 0..130)) {
             let document = |(at, size): (usize, &u64)| (format!("{at:06}-a.json"), *size);
             let all: Vec<(String, u64)> = sizes.iter().enumerate().map(document).collect();
-            let gone = excess(all.clone());
+            let gone = documents_to_remove(all.clone());
             let (_, stays) = all.split_at(gone.len());
             prop_assert!(all.is_empty() || !stays.is_empty());
             prop_assert!(gone.iter().all(|name| stays.iter().all(|(stay, _)| stay > name)));

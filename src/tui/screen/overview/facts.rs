@@ -1,33 +1,31 @@
-//! Facts of the disks, the host and the rest of the stack, with plain labels. They fill rows that
-//! nothing more urgent needs.
+//! Facts of the disks, the host and the stack, in rows that nothing more urgent needs.
 
 use ratatui::text::Line;
 
-use super::{Dashboard, priority};
+use super::{Dashboard, form_priority};
 use crate::facts::{FactGroup, Scope, Subject, Value, catalog};
 use crate::report::Report;
+use crate::tui::dashboard_layout::DashboardPart;
 use crate::tui::data::Data;
-use crate::tui::layout_choice::DashboardPart;
 use crate::tui::page::Block;
 use crate::tui::theme::{TextRole, Theme};
 use crate::tui::viewport::PageLayout;
 use crate::tui::widgets::columns::{self, Column};
 use crate::tui::widgets::text;
 
-/// Columns for the label of a fact.
+/// In columns.
 const LABEL: usize = 19;
-/// The largest number of disks described.
 const MAX_DISKS: usize = 4;
-/// Facts per subject.
+/// Per subject.
 const MAX_FACTS: usize = 6;
 
 impl Dashboard<'_> {
-    /// Facts of the target's disks; empty in its shortest form. With panes they are in the sidebar
-    /// instead.
-    pub fn disks(&self) -> DashboardPart {
+    /// Without spare rows, the part is empty. In the three-column layout the sidebar shows the
+    /// disks.
+    pub fn disks_part(&self) -> DashboardPart {
         let form = |rows: usize| {
-            let mut page = self.section("Disks", "");
-            page.text(disk_facts(
+            let mut page = self.new_section_page("Disks", "");
+            page.push_text(disk_fact_lines(
                 self.data,
                 self.report,
                 self.theme,
@@ -36,18 +34,19 @@ impl Dashboard<'_> {
             ));
             page.blocks
         };
-        let known = disk_facts(self.data, self.report, self.theme, self.room, 2 * MAX_FACTS).len();
+        let known =
+            disk_fact_lines(self.data, self.report, self.theme, self.room, 2 * MAX_FACTS).len();
         let all = [4, 8, 12]
             .into_iter()
-            .filter(|rows| *rows <= known + 3 && known > 0 && self.has_no_side());
+            .filter(|rows| *rows <= known + 3 && known > 0 && self.needs_disks_part());
         all.fold(
-            DashboardPart::new(vec![Block::text(Vec::new())]),
-            |part, rows| part.with_form(priority::FACTS, form(rows)),
+            DashboardPart::new(vec![Block::new_text(Vec::new())]),
+            |part, rows| part.with_longer_form(form_priority::FACTS, form(rows)),
         )
     }
 
-    /// Whether disks are shown neither beside the path nor in the sidebar.
-    fn has_no_side(&self) -> bool {
+    /// True if neither the column beside the path nor the sidebar shows the disks.
+    fn needs_disks_part(&self) -> bool {
         let has_path = self
             .data
             .verdict()
@@ -60,24 +59,23 @@ impl Dashboard<'_> {
     }
 }
 
-/// Facts of the target's disks, in at most so many rows.
-pub fn disk_facts(
+pub fn disk_fact_lines(
     data: &Data,
     report: &Report,
     theme: Theme,
     room: usize,
     rows: usize,
 ) -> Vec<Line<'static>> {
-    let of_each = disks(data, report)
+    let of_each = target_disks(data, report)
         .into_iter()
-        .flat_map(|disk| subject_facts(report, &disk, theme, room, MAX_FACTS));
+        .flat_map(|disk| subject_known_fact_lines(report, &disk, theme, room, MAX_FACTS));
     let lines: Vec<Line<'static>> = of_each.take(rows).collect();
-    // The name of a disk without any fact is useless.
+    // A heading without a fact below would be useless.
     if lines.len() < 2 { Vec::new() } else { lines }
 }
 
-/// The disks of the chosen target: those of its path, or itself.
-pub fn disks(data: &Data, report: &Report) -> Vec<Subject> {
+/// Disks at the end of the flush path; without a path, the lowest layers of the stack.
+pub fn target_disks(data: &Data, report: &Report) -> Vec<Subject> {
     let path = data
         .verdict()
         .map(|verdict| verdict.flush_path.as_slice())
@@ -102,18 +100,21 @@ pub fn disks(data: &Data, report: &Report) -> Vec<Subject> {
     disks
 }
 
-/// The known facts of a subject, most informative first, one per row below its name.
-pub fn subject_facts(
+/// Lists known facts, most informative first, below the subject's name.
+pub fn subject_known_fact_lines(
     report: &Report,
     subject: &Subject,
     theme: Theme,
     room: usize,
     most: usize,
 ) -> Vec<Line<'static>> {
-    let (plain, dim) = (theme.style(TextRole::Plain), theme.style(TextRole::Dim));
+    let (plain, dim) = (
+        theme.role_style(TextRole::Plain),
+        theme.role_style(TextRole::Dim),
+    );
     let is_host = subject.scope() == Scope::Host;
     let known = report.facts.rows_of(subject).filter_map(|row| {
-        let info = catalog::find(row.fact)?;
+        let info = catalog::find_by_name(row.fact)?;
         let value = row.reading.value()?;
         // Boot settings are a subject of their own, and the header names the operating system.
         let is_told = !is_host
@@ -127,7 +128,7 @@ pub fn subject_facts(
         };
         is_told.then(|| {
             (
-                (is_empty_value(value), rank(info.group)),
+                (is_uninformative_value(value), fact_group_rank(info.group)),
                 label,
                 info.format_value(value),
             )
@@ -138,17 +139,21 @@ pub fn subject_facts(
     let name = if subject.name().is_empty() {
         "host".to_owned()
     } else {
-        text::fit_middle(subject.name(), room)
+        text::truncate_middle(subject.name(), room)
     };
-    let head = Line::styled(name, theme.style(TextRole::Heading));
+    let head = Line::styled(name, theme.role_style(TextRole::Heading));
     let cells = |(_, label, value): ((bool, u8), String, String)| {
         vec![
-            (format!("  {}", text::pad(&label, LABEL)), dim),
+            (format!("  {}", text::pad_or_truncate(&label, LABEL)), dim),
             (value, plain),
         ]
     };
     let rows: Vec<_> = known.into_iter().take(most).map(cells).collect();
-    let rows = columns::lines(&rows, &[Column::keep(LABEL + 2), Column::keep(0)], room);
+    let rows = columns::align_rows(
+        &rows,
+        &[Column::new_cuttable(LABEL + 2), Column::new_cuttable(0)],
+        room,
+    );
     if rows.is_empty() {
         Vec::new()
     } else {
@@ -156,11 +161,11 @@ pub fn subject_facts(
     }
 }
 
-/// Areas of host facts that are shown elsewhere.
+/// Prefixes of host facts that other parts of the screen show.
 const AREAS_SHOWN_ELSEWHERE: [&str; 3] = ["boot.", "os.", "kernel.release"];
 
-/// Whether a value only reports that something is absent.
-fn is_empty_value(value: &Value) -> bool {
+/// True for values such as `no`, 0 and an empty list, which are less informative.
+fn is_uninformative_value(value: &Value) -> bool {
     match value {
         Value::Bool(is) => !is,
         Value::Whole(count) => *count == 0,
@@ -171,8 +176,8 @@ fn is_empty_value(value: &Value) -> bool {
     }
 }
 
-/// Lower ranks are shown first.
-fn rank(group: FactGroup) -> u8 {
+/// The lowest rank comes first.
+fn fact_group_rank(group: FactGroup) -> u8 {
     match group {
         FactGroup::Health => 0,
         FactGroup::Speed => 1,

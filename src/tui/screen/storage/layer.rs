@@ -1,7 +1,7 @@
-//! One layer of the tree: branch and name, description, cache, whether it is the weakest, and the
-//! number of unknown facts.
+//! Rows of the storage tree: name, description, cache, a mark on the weakest layer, and the number
+//! of unknown facts.
 //!
-//! On one line if all of them fit, else the description wraps: it is never cut.
+//! If the layers do not fit on one line each, the descriptions wrap; they are never cut.
 
 use std::collections::BTreeSet;
 
@@ -14,12 +14,11 @@ use crate::report::view::wording;
 use crate::tui::theme::{TextRole, Theme};
 use crate::tui::widgets::columns::{self, Column, StyledText};
 use crate::tui::widgets::text;
-use crate::tui::widgets::tree::{self, Branch};
+use crate::tui::widgets::tree::{self, BranchPrefix};
 
-/// A layer of the stack, or a related subject.
 pub struct StackNode<'a> {
     pub subject: &'a Subject,
-    branch: Branch,
+    branch: BranchPrefix,
     description: String,
     cache: &'a str,
     weakest: bool,
@@ -30,17 +29,19 @@ pub fn stack_nodes(rows: &[LayerRow]) -> Vec<StackNode<'_>> {
         .iter()
         .map(|row| usize::try_from(row.depth).unwrap_or_default())
         .collect();
-    let branches = tree::branches(&depths);
+    let branches = tree::branch_prefixes(&depths);
     rows.iter()
         .zip(branches)
         .enumerate()
-        .map(|(at, (row, branch))| StackNode::new(row, branch, &bases_elsewhere(rows, at)))
+        .map(|(at, (row, branch))| {
+            StackNode::new(row, branch, &lower_layers_drawn_elsewhere(rows, at))
+        })
         .collect()
 }
 
-/// The layers below this one that the tree shows elsewhere: each is drawn once, below the first
-/// layer on top of it.
-fn bases_elsewhere(rows: &[LayerRow], at: usize) -> Vec<&str> {
+/// Names of layers below this one that the tree shows elsewhere. The tree draws each layer once,
+/// below the first layer that uses it.
+fn lower_layers_drawn_elsewhere(rows: &[LayerRow], at: usize) -> Vec<&str> {
     let Some(row) = rows.get(at) else {
         return Vec::new();
     };
@@ -56,7 +57,7 @@ fn bases_elsewhere(rows: &[LayerRow], at: usize) -> Vec<&str> {
 }
 
 impl<'a> StackNode<'a> {
-    fn new(row: &'a LayerRow, branch: Branch, elsewhere: &[&str]) -> Self {
+    fn new(row: &'a LayerRow, branch: BranchPrefix, elsewhere: &[&str]) -> Self {
         let mut says = row.says.clone();
         if !elsewhere.is_empty() {
             says = format!("{says} → {}", elsewhere.join(", "));
@@ -70,14 +71,14 @@ impl<'a> StackNode<'a> {
         }
     }
 
-    /// A subject outside the stack.
-    pub fn related(subject: &'a Subject) -> Self {
+    /// Builds a node for a subject outside the stack.
+    pub fn for_related_subject(subject: &'a Subject) -> Self {
         let says = match subject.scope() {
             Scope::Boot => "/etc/fstab and mount units",
             Scope::Cluster => "the server",
             _ => "",
         };
-        let branch = Branch {
+        let branch = BranchPrefix {
             first: String::new(),
             under: String::new(),
         };
@@ -94,28 +95,27 @@ impl<'a> StackNode<'a> {
         super::layer_key(self.subject)
     }
 
-    /// Its text in the tree, for searches.
     pub fn search_text(&self) -> String {
         format!(
             "{} {} {} {}",
             self.subject,
             self.description,
             self.cache,
-            self.mark()
+            self.weakest_mark()
         )
     }
 
-    /// The heading above its facts.
+    /// Heading above the layer's facts.
     pub fn title(&self) -> String {
         let name = wording::subject_name(self.subject);
         if self.weakest {
-            format!("{name} {}", self.mark())
+            format!("{name} {}", self.weakest_mark())
         } else {
             name
         }
     }
 
-    /// The lines below that heading.
+    /// Description and cache; the description of the host, boot settings or a server is left empty.
     pub fn description_lines(&self) -> [&str; 2] {
         let is_layer = !matches!(
             self.subject.scope(),
@@ -124,10 +124,10 @@ impl<'a> StackNode<'a> {
         [if is_layer { &self.description } else { "" }, self.cache]
     }
 
-    /// Without its branch, for a list of matches.
-    pub fn flat(self) -> Self {
+    /// Drops the branch characters, for a list of matches.
+    pub fn without_branch(self) -> Self {
         Self {
-            branch: Branch {
+            branch: BranchPrefix {
                 first: String::new(),
                 under: String::new(),
             },
@@ -143,13 +143,13 @@ impl<'a> StackNode<'a> {
         }
     }
 
-    fn mark(&self) -> &'static str {
+    fn weakest_mark(&self) -> &'static str {
         if self.weakest { "← weakest" } else { "" }
     }
 }
 
-/// The lines of each layer, given its number of unknown facts.
-pub fn lines(
+/// `gaps` contains the number of unknown facts of each layer.
+pub fn layer_lines(
     layers: &[&StackNode<'_>],
     gaps: &[usize],
     theme: Theme,
@@ -168,12 +168,12 @@ pub fn lines(
     let whole: Vec<Vec<StyledText>> = layers
         .iter()
         .zip(&gaps)
-        .map(|(layer, gaps)| cells(layer, gaps, theme))
+        .map(|(layer, gaps)| layer_cells(layer, gaps, theme))
         .collect();
-    let shape = [Column::keep(0); 5];
+    let shape = [Column::new_cuttable(0); 5];
     let widths = columns::natural_widths(&whole, shape.len());
     if columns::total_width(&widths) <= room {
-        return columns::lines(&whole, &shape, room)
+        return columns::align_rows(&whole, &shape, room)
             .into_iter()
             .map(|line| vec![line])
             .collect();
@@ -186,26 +186,28 @@ pub fn lines(
     layers
         .iter()
         .zip(&gaps)
-        .map(|(layer, gaps)| wrapped_lines(layer, gaps, theme, names, room))
+        .map(|(layer, gaps)| wrapped_layer_lines(layer, gaps, theme, names, room))
         .collect()
 }
 
-fn cells(layer: &StackNode<'_>, gaps: &str, theme: Theme) -> Vec<StyledText> {
+fn layer_cells(layer: &StackNode<'_>, gaps: &str, theme: Theme) -> Vec<StyledText> {
     vec![
         (
             format!("{}{}", layer.branch.first, layer.name()),
-            theme.style(TextRole::Plain),
+            theme.role_style(TextRole::Plain),
         ),
-        (layer.description.clone(), theme.style(TextRole::Plain)),
-        (layer.cache.to_owned(), theme.style(TextRole::Dim)),
-        (layer.mark().to_owned(), theme.style(TextRole::Bad)),
-        (gaps.to_owned(), theme.style(TextRole::Doubt)),
+        (layer.description.clone(), theme.role_style(TextRole::Plain)),
+        (layer.cache.to_owned(), theme.role_style(TextRole::Dim)),
+        (
+            layer.weakest_mark().to_owned(),
+            theme.role_style(TextRole::Bad),
+        ),
+        (gaps.to_owned(), theme.role_style(TextRole::Doubt)),
     ]
 }
 
-/// One layer on several lines: description and cache beside the name, marks after them where they
-/// fit.
-fn wrapped_lines(
+/// Puts description and cache beside the name, and appends the marks where they fit.
+fn wrapped_layer_lines(
     layer: &StackNode<'_>,
     gaps: &str,
     theme: Theme,
@@ -217,17 +219,21 @@ fn wrapped_lines(
         let rows = text::wrap(said, beside)
             .into_iter()
             .filter(|row| !row.is_empty());
-        rows.map(|row| vec![(row, theme.style(role))]).collect()
+        rows.map(|row| vec![(row, theme.role_style(role))])
+            .collect()
     };
     let mut right = rows(&layer.description, TextRole::Plain);
     right.extend(rows(layer.cache, TextRole::Dim));
-    for (mark, role) in [(layer.mark(), TextRole::Bad), (gaps, TextRole::Doubt)] {
+    for (mark, role) in [
+        (layer.weakest_mark(), TextRole::Bad),
+        (gaps, TextRole::Doubt),
+    ] {
         let taken = |row: &[(String, Style)]| {
             row.iter()
                 .map(|(said, _)| text::width(said).saturating_add(2))
                 .sum()
         };
-        let piece = (mark.to_owned(), theme.style(role));
+        let piece = (mark.to_owned(), theme.role_style(role));
         match right.last_mut() {
             _ if mark.is_empty() => {}
             Some(last) if usize::saturating_add(taken(last), text::width(mark)) <= beside => {
@@ -237,7 +243,7 @@ fn wrapped_lines(
         }
     }
     let first = text::width(&layer.branch.first);
-    let name = text::fit_middle(layer.name(), names.saturating_sub(first));
+    let name = text::truncate_middle(layer.name(), names.saturating_sub(first));
     let left = |i: usize| {
         if i == 0 {
             format!("{}{name}", layer.branch.first)
@@ -246,7 +252,7 @@ fn wrapped_lines(
         }
     };
     let line = |i: usize| {
-        let mut spans = vec![Span::raw(text::pad(&left(i), names))];
+        let mut spans = vec![Span::raw(text::pad_or_truncate(&left(i), names))];
         for (said, style) in right.get(i).into_iter().flatten() {
             spans.push(Span::raw("  "));
             spans.push(Span::styled(said.clone(), *style));

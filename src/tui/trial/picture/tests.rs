@@ -1,21 +1,21 @@
-//! Pictures of a trial at usual sizes, in ASCII and without colours, and drawing at every size.
+//! Snapshots of a trial at usual sizes, and drawing at every size.
 
 use ratatui::buffer::Buffer;
 use ratatui::layout::Rect;
 
 use super::*;
-use crate::trial::sample::record;
+use crate::trial::fixtures::sample_record;
 use crate::trial::{Candidate, CommitShape, Ending, TrialLoad, TrialRecord};
-use crate::tui::sample::{RICH, buffer_text as shown, styled_text};
+use crate::tui::test_sessions::{RICH, buffer_text as shown, styled_text};
 
-/// Commits/s at which XFS may still be the best.
+/// Commits/s at which XFS may still be best.
 const CLOSE: f64 = 4_120.0;
 const ASCII: Theme = Theme {
     colour: false,
     ascii: true,
 };
 
-/// Five file systems at three client counts after so many blocks, with this rate of XFS.
+/// Five file systems at three client counts; `xfs` is the rate of XFS in commits/s.
 fn running(blocks: usize, xfs: f64) -> TrialRecord {
     let candidates = [
         (Candidate::Ext4, 4_000.0, Some(1_000)),
@@ -24,7 +24,7 @@ fn running(blocks: usize, xfs: f64) -> TrialRecord {
         (Candidate::Btrfs, 1_900.0, Some(2_000)),
         (Candidate::BtrfsNocow, 3_950.0, Some(2_000)),
     ];
-    let mut record = record(&candidates, blocks);
+    let mut record = sample_record(&candidates, blocks);
     let usual = |clients| TrialLoad {
         clients,
         shape: CommitShape::Usual,
@@ -32,7 +32,7 @@ fn running(blocks: usize, xfs: f64) -> TrialRecord {
     record.loads = [1, 8, 32].map(usual).to_vec();
     for (nth, block) in record.blocks.iter_mut().enumerate() {
         for cell in &mut block.cells {
-            // With 8 clients XFS is ahead; with 32 it is unsteady.
+            // XFS is ahead with 8 clients, and varies between blocks with 32.
             let unsteady = 1.0 + 0.05 * ((nth * 5) % 3) as f64;
             let of_xfs = if cell.runner == crate::trial::CellTarget::Candidate(2) {
                 [1.2, unsteady]
@@ -53,7 +53,7 @@ fn running(blocks: usize, xfs: f64) -> TrialRecord {
 
 fn picture(board: &TrialBoard, (width, height): (u16, u16), theme: Theme) -> Buffer {
     let mut buffer = Buffer::empty(Rect::new(0, 0, width, height));
-    draw(board, "block 13, cell 4 of 8", 840.0, theme, &mut buffer);
+    draw_board(board, "block 13, cell 4 of 8", 840.0, theme, &mut buffer);
     buffer
 }
 

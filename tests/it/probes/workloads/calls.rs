@@ -1,4 +1,5 @@
-//! The system calls of each workload, by strace: one file per thread, so that each is in order.
+//! System calls of each workload, traced by strace into one file per thread, so that the calls of a
+//! thread stay in order.
 
 use std::collections::BTreeMap;
 use std::fs;
@@ -7,31 +8,31 @@ use std::process::Command;
 
 use walwise_measure::measure::Workload;
 
-use super::{one_round, only};
+use super::{one_round, plan_for_workload};
 use crate::support::deadline::CommandInTime as _;
-use crate::support::names;
+use crate::support::sorted_file_names;
 
-/// Set for the child of the test: the directory and the workload that it measures.
+/// Environment variables for the child of the test: the directory and the workload to measure.
 const DIRECTORY: &str = "WALWISE_TEST_TRACED_DIRECTORY";
 const WORKLOAD: &str = "WALWISE_TEST_TRACED_WORKLOAD";
 
-/// One call: its name, the file it is about without `walwise-`, and all of it.
+/// One traced call: its name, the file without the prefix `walwise-`, and the whole line.
 #[derive(Clone, Debug)]
-struct Call {
+struct TracedCall {
     name: String,
     file: String,
     line: String,
 }
 
-impl Call {
-    /// `pwrite64(5</tmp/x/.walwise-probe-1-2/walwise-redo>, "..."..., 512, 0) = 512`
+impl TracedCall {
+    /// Parses `pwrite64(5</tmp/x/.walwise-probe-1-2/walwise-redo>, "..."..., 512, 0) = 512`.
     fn parse(line: &str) -> Option<Self> {
         let (name, rest) = line.split_once('(')?;
         if !line.contains(".walwise-probe-") || line.contains(" = -1 ") {
             return None;
         }
-        // The name is in the last argument that has one for what is opened or renamed, in the
-        // descriptor otherwise.
+        // For calls that open or rename, the last argument holds the name; for other calls, the
+        // descriptor does.
         let at = match name {
             "openat" | "renameat" | "renameat2" | "unlinkat" => {
                 rest.rfind("\"walwise-").map(|at| at + 1)
@@ -50,7 +51,7 @@ impl Call {
         })
     }
 
-    /// In a few words: `pwrite64 512 redo`, `fsync directory`.
+    /// A short form of the call: `pwrite64 512 redo`, `fsync directory`.
     fn says(&self) -> String {
         let file = if self.file.is_empty() {
             "directory"
@@ -67,12 +68,12 @@ impl Call {
     }
 }
 
-/// The calls that one round of a workload makes on its files, thread by thread.
-fn traced(workload: Workload) -> Vec<Vec<Call>> {
-    traced_in(tempfile::tempdir().unwrap().path(), workload)
+/// Calls that one round of a workload makes on its files, by thread.
+fn trace_workload(workload: Workload) -> Vec<Vec<TracedCall>> {
+    trace_workload_in(tempfile::tempdir().unwrap().path(), workload)
 }
 
-fn traced_in(directory: &Path, workload: Workload) -> Vec<Vec<Call>> {
+fn trace_workload_in(directory: &Path, workload: Workload) -> Vec<Vec<TracedCall>> {
     let traces = tempfile::tempdir().unwrap();
     let output = Command::new("strace")
         .args(["-ff", "-y", "-s", "200", "-e", "signal=none", "-o"])
@@ -87,13 +88,13 @@ fn traced_in(directory: &Path, workload: Workload) -> Vec<Vec<Call>> {
         .env(WORKLOAD, workload.name())
         .output_in_time();
     assert!(output.status.success(), "{output:?}");
-    assert_eq!(names(directory), [""; 0]);
+    assert_eq!(sorted_file_names(directory), [""; 0]);
     let mut threads = Vec::new();
-    for name in names(traces.path()) {
+    for name in sorted_file_names(traces.path()) {
         let text = fs::read(traces.path().join(name)).unwrap();
-        let calls: Vec<Call> = String::from_utf8_lossy(&text)
+        let calls: Vec<TracedCall> = String::from_utf8_lossy(&text)
             .lines()
-            .filter_map(Call::parse)
+            .filter_map(TracedCall::parse)
             .collect();
         if !calls.is_empty() {
             threads.push(calls);
@@ -112,32 +113,33 @@ fn child() {
         .into_iter()
         .find(|workload| workload.name() == name)
         .unwrap();
-    one_round(&only(Path::new(&directory), workload)).unwrap();
+    one_round(&plan_for_workload(Path::new(&directory), workload)).unwrap();
 }
 
-fn says(calls: &[Call]) -> Vec<String> {
-    calls.iter().map(Call::says).collect()
+fn says(calls: &[TracedCall]) -> Vec<String> {
+    calls.iter().map(TracedCall::says).collect()
 }
 
-/// The thread that made the first call of this kind.
-fn thread_with<'c>(threads: &'c [Vec<Call>], first: &str) -> &'c [Call] {
+/// The thread whose first call is of this kind.
+fn thread_starting_with<'c>(threads: &'c [Vec<TracedCall>], first: &str) -> &'c [TracedCall] {
     threads
         .iter()
         .find(|calls| calls.iter().any(|call| call.says() == first))
         .unwrap()
 }
 
-/// The calls on the file that checks for room, once, on a file system that is not in memory.
-pub fn asks_for_room(directory: &Path) -> Vec<String> {
-    let threads = traced_in(directory, Workload::Floor);
-    says(thread_with(&threads, "openat room"))
+/// System calls on the file with which a probe tests for free space; `directory` must not be in
+/// memory.
+pub fn free_space_calls(directory: &Path) -> Vec<String> {
+    let threads = trace_workload_in(directory, Workload::Floor);
+    says(thread_starting_with(&threads, "openat room"))
         .into_iter()
         .filter(|said| said.ends_with(" room"))
         .collect()
 }
 
-/// How often each thing was done.
-fn counted(calls: &[Call]) -> BTreeMap<String, usize> {
+/// The number of times each call was made.
+fn count_calls(calls: &[TracedCall]) -> BTreeMap<String, usize> {
     let mut counts = BTreeMap::new();
     for call in calls {
         *counts.entry(call.says()).or_default() += 1;
@@ -148,9 +150,9 @@ fn counted(calls: &[Call]) -> BTreeMap<String, usize> {
 #[test]
 #[ignore = "needs strace"]
 fn a_small_file_is_made_durable_in_five_calls() {
-    let threads = traced(Workload::Files);
+    let threads = trace_workload(Workload::Files);
     let mut files = 0;
-    // The workers do nothing else; the thread that started them removes.
+    // Worker threads make no other calls; the main thread removes the files.
     for calls in threads
         .iter()
         .filter(|calls| calls[0].file.contains(".new"))
@@ -180,7 +182,7 @@ fn a_small_file_is_made_durable_in_five_calls() {
 #[test]
 #[ignore = "needs strace"]
 fn sessions_share_flushes() {
-    let threads = traced(Workload::Group);
+    let threads = trace_workload(Workload::Group);
     let mut leaders = 0;
     for calls in threads
         .iter()
@@ -189,7 +191,7 @@ fn sessions_share_flushes() {
         for one in calls.split_inclusive(|call| call.name == "fdatasync") {
             let (flushed, written) = one.split_last().unwrap();
             assert_eq!(flushed.says(), "fdatasync group-wal");
-            // At the end of the segment it goes on at its beginning.
+            // After the end of the segment, writes continue at its start.
             assert!(
                 written.len() == 1 || written.len() == 2 && written[1].line.contains(", 0)"),
                 "{one:?}"
@@ -212,8 +214,8 @@ fn sessions_share_flushes() {
 #[test]
 #[ignore = "needs strace"]
 fn a_transaction_flushes_each_log_after_its_record() {
-    let threads = traced(Workload::Innodb);
-    let calls = thread_with(&threads, "openat redo");
+    let threads = trace_workload(Workload::Innodb);
+    let calls = thread_starting_with(&threads, "openat redo");
     let all = says(calls);
     let position = |what: &str| all.iter().position(|said| said == what);
     let mut both = 0;
@@ -226,7 +228,8 @@ fn a_transaction_flushes_each_log_after_its_record() {
         let next = || all.get(i + 1).map(String::as_str);
         if said.ends_with(" redo") && (said.contains(" 512 ") || said.contains(" 4096 ")) {
             let flushed = next() == Some("fdatasync redo");
-            // O_DSYNC is the one descriptor that needs no call; which it is, only its opening says.
+            // Only a descriptor opened with O_DSYNC needs no flush call; the flag appears only
+            // where the file is opened.
             let descriptor = call.line.split(['(', '<']).nth(1).unwrap();
             let opened = calls.iter().find(|c| {
                 c.name == "openat"
@@ -249,8 +252,8 @@ fn a_transaction_flushes_each_log_after_its_record() {
 #[test]
 #[ignore = "needs strace"]
 fn a_segment_is_made_as_the_server_makes_it() {
-    let threads = traced(Workload::Segment);
-    let calls = thread_with(&threads, "openat segment-new");
+    let threads = trace_workload(Workload::Segment);
+    let calls = thread_starting_with(&threads, "openat segment-new");
     let all = says(calls);
     let rename = |calls: &[String], from: &str| {
         calls
@@ -300,7 +303,7 @@ fn a_segment_is_made_as_the_server_makes_it() {
             "{:?}",
             &all[i + 3..i + 9]
         );
-        // Then commits: one page, one fdatasync.
+        // Then the commits: one page, one fdatasync.
         assert_eq!(
             all[i + 9..i + 12],
             [
@@ -321,8 +324,8 @@ fn a_segment_is_made_as_the_server_makes_it() {
 #[test]
 #[ignore = "needs strace"]
 fn a_neighbour_only_writes() {
-    let threads = traced(Workload::Entangle);
-    let commits = thread_with(&threads, "openat wal");
+    let threads = trace_workload(Workload::Entangle);
+    let commits = thread_starting_with(&threads, "openat wal");
     for (i, call) in commits
         .iter()
         .enumerate()
@@ -347,7 +350,7 @@ fn a_neighbour_only_writes() {
             );
         }
     }
-    let counts = counted(commits);
+    let counts = count_calls(commits);
     assert!(
         counts["fdatasync wal"] > 0 && counts["fsync wal"] > 0 && !neighbour.is_empty(),
         "{counts:?}"
@@ -362,10 +365,10 @@ fn a_neighbour_only_writes() {
 #[test]
 #[ignore = "needs strace"]
 fn the_floor_is_flushed_only_after_a_pass() {
-    let threads = traced(Workload::Floor);
-    let calls = thread_with(&threads, "openat floor");
-    let counts = counted(calls);
-    // Three parts, or two without O_DIRECT, in two rounds; and the filling.
+    let threads = trace_workload(Workload::Floor);
+    let calls = thread_starting_with(&threads, "openat floor");
+    let counts = count_calls(calls);
+    // Three parts (two without O_DIRECT) in two rounds, and the initial fill.
     let flushed = counts["fdatasync floor"];
     assert!(
         [4, 6].contains(&flushed) && counts["fsync floor"] == 1,

@@ -1,37 +1,41 @@
-//! Workloads on file systems of their own: each runs on all of them, and is refused or ends
-//! properly without space, quota, or disk.
+//! Workloads on file systems of their own: each runs on all of them, and is refused or ends cleanly
+//! without space, quota, or disk.
 
 use std::fs;
 
 use walwise_measure::measure::{Phase, Workload};
-use walwise_measure::probes::{Control, ErrorKind, plan, run};
+use walwise_measure::probes::{CancelHandle, ProbeErrorKind, plan_probe, run_probe};
 
-use super::calls::asks_for_room;
-use super::{asked, one_round, only, row, runs_and_leaves_nothing};
-use crate::support::loops::{Mounted, Point, btrfs, ext4, file_system, xfs};
-use crate::support::names;
+use super::calls::free_space_calls;
+use super::{
+    assert_runs_and_cleans_up, one_round, plan_for_workload, request_for_workload, workload_row,
+};
+use crate::support::loops::{
+    MountPoint, Mounted, mount_btrfs, mount_ext4, mount_file_system, mount_xfs,
+};
 use crate::support::running::Running;
+use crate::support::sorted_file_names;
 
 #[test]
 #[ignore = "needs root: a loop device"]
 fn workloads_run_on_ext4() {
-    runs_and_leaves_nothing(&ext4(&[], "").point);
+    assert_runs_and_cleans_up(&mount_ext4(&[], "").point);
 }
 
 #[test]
 #[ignore = "needs root: a loop device"]
 fn workloads_run_on_xfs() {
-    runs_and_leaves_nothing(&xfs("").point);
+    assert_runs_and_cleans_up(&mount_xfs("").point);
 }
 
 #[test]
 #[ignore = "needs root: a loop device"]
 fn workloads_run_on_btrfs() {
-    let mounted = btrfs("");
-    runs_and_leaves_nothing(&mounted.point);
-    let found = one_round(&only(&mounted.point, Workload::Floor)).unwrap();
+    let mounted = mount_btrfs("");
+    assert_runs_and_cleans_up(&mounted.point);
+    let found = one_round(&plan_for_workload(&mounted.point, Workload::Floor)).unwrap();
     assert!(
-        row(&found, "write, O_DIRECT").error.is_some(),
+        workload_row(&found, "write, O_DIRECT").error.is_some(),
         "it goes through the page cache there"
     );
 }
@@ -51,9 +55,9 @@ fn in_memory_there_is_no_direct_io() {
             directory.path().to_str().unwrap(),
         ],
     );
-    let point = Point(directory.path().to_owned());
-    let found = one_round(&only(&point.0, Workload::Floor)).unwrap();
-    let direct = row(&found, "write, O_DIRECT");
+    let point = MountPoint(directory.path().to_owned());
+    let found = one_round(&plan_for_workload(&point.0, Workload::Floor)).unwrap();
+    let direct = workload_row(&found, "write, O_DIRECT");
     assert!(
         direct
             .error
@@ -61,22 +65,22 @@ fn in_memory_there_is_no_direct_io() {
             .is_some_and(|why| why.starts_with("O_DIRECT is")),
         "{direct:?}"
     );
-    assert!(row(&found, "write").samples > 0);
+    assert!(workload_row(&found, "write").samples > 0);
 }
 
 #[test]
 #[ignore = "needs root: a loop device"]
 fn the_disk_counts_a_flush_for_each_that_is_asked_for() {
-    let mounted = ext4(&[], "");
-    let mut request = asked(&mounted.point, Workload::Innodb);
+    let mounted = mount_ext4(&[], "");
+    let mut request = request_for_workload(&mounted.point, Workload::Innodb);
     request.leaves = vec![mounted.disk.name().to_owned()];
     request.leaves_count_flushes = true;
-    let found = one_round(&plan(&request).unwrap()).unwrap();
-    let flushes = row(&found, "redo, fdatasync, 512 B")
+    let found = one_round(&plan_probe(&request).unwrap()).unwrap();
+    let flushes = workload_row(&found, "redo, fdatasync, 512 B")
         .flushes_per_operation
         .unwrap();
     assert!(flushes >= 1.0, "{flushes}");
-    let both = row(&found, "both in turn, 512 B")
+    let both = workload_row(&found, "both in turn, 512 B")
         .flushes_per_operation
         .unwrap();
     assert!(both >= 2.0, "{both}");
@@ -86,7 +90,7 @@ fn the_disk_counts_a_flush_for_each_that_is_asked_for() {
 #[ignore = "needs root: a loop device"]
 fn room_is_asked_for_once_and_given_back() {
     assert_eq!(
-        asks_for_room(&ext4(&[], "").point),
+        free_space_calls(&mount_ext4(&[], "").point),
         ["openat room", "fallocate room", "unlinkat room"]
     );
 }
@@ -94,13 +98,13 @@ fn room_is_asked_for_once_and_given_back() {
 #[test]
 #[ignore = "needs root: a loop device"]
 fn a_quota_is_met_before_anything_is_written_and_after() {
-    let mounted = btrfs("");
+    let mounted = mount_btrfs("");
     crate::support::run("btrfs", &["quota", "enable", mounted.path()]);
     crate::support::run("btrfs", &["qgroup", "limit", "40M", mounted.path()]);
-    let mut request = asked(&mounted.point, Workload::Segment);
+    let mut request = request_for_workload(&mounted.point, Workload::Segment);
     request.file_bytes = 16 << 20;
-    let before = one_round(&plan(&request).unwrap()).unwrap_err();
-    assert_eq!(before.kind, ErrorKind::NoSpace, "{before}");
+    let before = one_round(&plan_probe(&request).unwrap()).unwrap_err();
+    assert_eq!(before.kind, ProbeErrorKind::NoSpace, "{before}");
     assert!(
         before.to_string().contains("reserving") && before.to_string().contains("quota"),
         "{before}"
@@ -108,19 +112,19 @@ fn a_quota_is_met_before_anything_is_written_and_after() {
     assert!(before.partial.is_none());
 
     (request.options.force, request.file_bytes) = (true, 64 << 20);
-    let after = one_round(&plan(&request).unwrap()).unwrap_err();
-    assert_eq!(after.kind, ErrorKind::NoSpace, "{after}");
+    let after = one_round(&plan_probe(&request).unwrap()).unwrap_err();
+    assert_eq!(after.kind, ProbeErrorKind::NoSpace, "{after}");
     assert!(
         after.to_string().contains("writing the scratch file")
             && after.to_string().contains("quota"),
         "{after}"
     );
-    assert_eq!(names(&mounted.point), [""; 0]);
+    assert_eq!(sorted_file_names(&mounted.point), [""; 0]);
 }
 
-/// ext4 with so little space that a probe has to be forced.
-fn nearly_full() -> Mounted {
-    let mounted = file_system(96, &["mkfs.ext4", "-q", "-m", "0"], "");
+/// An ext4 file system with so little free space that a probe needs `--force`.
+fn mount_nearly_full_ext4() -> Mounted {
+    let mounted = mount_file_system(96, &["mkfs.ext4", "-q", "-m", "0"], "");
     fs::write(mounted.point.join("filler"), vec![1; 40 << 20]).unwrap();
     mounted
 }
@@ -128,7 +132,7 @@ fn nearly_full() -> Mounted {
 #[test]
 #[ignore = "needs root: a loop device"]
 fn what_is_nearly_full_is_measured_only_when_told_to() {
-    let mounted = nearly_full();
+    let mounted = mount_nearly_full_ext4();
     let probe = |more: &[&str]| {
         let arguments = [
             "probe",
@@ -138,7 +142,7 @@ fn what_is_nearly_full_is_measured_only_when_told_to() {
             "--format",
             "json",
         ];
-        Running::walwise([&arguments[..], more].concat()).finish()
+        Running::walwise([&arguments[..], more].concat()).wait_for_output()
     };
     let refused = probe(&[]);
     assert_eq!(refused.status.code(), Some(1));
@@ -148,7 +152,7 @@ fn what_is_nearly_full_is_measured_only_when_told_to() {
     );
     let forced = probe(&["--force"]);
     assert_eq!(forced.status.code(), Some(0), "{forced:?}");
-    assert_eq!(names(&mounted.point), ["filler"]);
+    assert_eq!(sorted_file_names(&mounted.point), ["filler"]);
 }
 
 #[test]
@@ -160,11 +164,11 @@ fn a_workload_that_fills_up_its_file_system_keeps_what_it_has() {
         Workload::Entangle,
         Workload::Segment,
     ] {
-        let mounted = file_system(96, &["mkfs.ext4", "-q", "-m", "0"], "");
+        let mounted = mount_file_system(96, &["mkfs.ext4", "-q", "-m", "0"], "");
         let filler = mounted.point.join("filler");
-        let error = run(
-            &only(&mounted.point, workload),
-            &Control::default(),
+        let error = run_probe(
+            &plan_for_workload(&mounted.point, workload),
+            &CancelHandle::default(),
             &mut |progress| {
                 if matches!(progress.phase, Phase::Workload(_)) && progress.round == 1 {
                     let mut file = fs::File::create(&filler).unwrap();
@@ -173,13 +177,17 @@ fn a_workload_that_fills_up_its_file_system_keeps_what_it_has() {
             },
         )
         .unwrap_err();
-        assert_eq!(error.kind, ErrorKind::NoSpace, "{workload:?}: {error}");
+        assert_eq!(error.kind, ProbeErrorKind::NoSpace, "{workload:?}: {error}");
         let partial = error.partial.unwrap();
         assert!(
             partial.workloads[0].rounds >= 1 && !partial.workloads[0].rows.is_empty(),
             "{partial:?}"
         );
-        assert_eq!(names(&mounted.point), ["filler"], "{workload:?}");
+        assert_eq!(
+            sorted_file_names(&mounted.point),
+            ["filler"],
+            "{workload:?}"
+        );
     }
 }
 
@@ -187,10 +195,10 @@ fn a_workload_that_fills_up_its_file_system_keeps_what_it_has() {
 #[ignore = "needs root: a loop device"]
 fn a_disk_that_fails_under_a_workload_is_an_error_that_keeps_the_rounds_before() {
     for workload in [Workload::Group, Workload::Files, Workload::Entangle] {
-        let mounted = xfs("");
-        let error = run(
-            &only(&mounted.point, workload),
-            &Control::default(),
+        let mounted = mount_xfs("");
+        let error = run_probe(
+            &plan_for_workload(&mounted.point, workload),
+            &CancelHandle::default(),
             &mut |progress| {
                 if matches!(progress.phase, Phase::Workload(_)) && progress.round == 1 {
                     crate::support::run("xfs_io", &["-x", "-c", "shutdown", mounted.path()]);
@@ -198,7 +206,7 @@ fn a_disk_that_fails_under_a_workload_is_an_error_that_keeps_the_rounds_before()
             },
         )
         .unwrap_err();
-        assert_eq!(error.kind, ErrorKind::IoError, "{workload:?}: {error}");
+        assert_eq!(error.kind, ProbeErrorKind::IoError, "{workload:?}: {error}");
         assert!(error.to_string().contains("still there"), "{error}");
         assert_eq!(error.partial.unwrap().workloads[0].rounds, 1);
     }

@@ -1,28 +1,28 @@
-//! The directories of a server's data and logs, each with the setting that names it, links
+//! The directories of a server's data and logs, each with the setting that names it, symbolic links
 //! resolved.
 //!
-//! Relative paths start at the data directory, the server's working directory. A running server's
-//! answer is in force; a line that agrees with it is given as the source. A binary log is set by a
-//! file-name prefix, and in new MariaDB versions also by a directory. Undo logs and doublewrite
-//! pages have their own directory only in some versions.
+//! Relative paths start at the data directory, which is the server's working directory. A value
+//! that a running server reports is in force; the source is then the line that sets the same value,
+//! if any. A binary log is set by a file-name prefix, and in new MariaDB versions also by a
+//! directory.
 
 use std::path::Path;
 
-use super::edition::{Edition, ProductLine};
 use super::options::resolve_path;
+use super::product_version::{ProductLine, ProductVersion};
 use super::server::VariablesReply;
 use super::settings;
 use crate::databases::conf::Conf;
 use crate::databases::mount_namespace::NamespaceHost;
+use crate::error_readings::error_reading;
 use crate::facts::catalog::mysql;
 use crate::facts::note::MysqlNote;
 use crate::facts::{FactSet, Reading, Source, Subject, UnknownReason};
 use crate::host::{Host, path_bytes};
-use crate::refusal::error_reading;
 use crate::text::display_safe;
 
-/// Directory settings that the server reports. It may report the doublewrite directory with a `#`
-/// in front.
+/// Settings that name a directory, as the server reports them. The server may report the
+/// doublewrite directory with a leading `#`.
 const DIRECTORY_SETTINGS: [&str; 4] = [
     "innodb_log_group_home_dir",
     "innodb_data_home_dir",
@@ -30,24 +30,23 @@ const DIRECTORY_SETTINGS: [&str; 4] = [
     "binlog_directory",
 ];
 
-/// What the directories are derived from.
-pub struct PathInputs<'a> {
-    /// In the server's mount namespace.
+pub struct DirectoryReader<'a> {
+    /// Host view in the server's mount namespace.
     pub host: &'a dyn Host,
-    /// Maps its paths to ours, if its mount namespace is another.
+    /// Maps the server's paths to ours; `None` if the server is in our mount namespace.
     pub namespace: Option<&'a NamespaceHost<'a>>,
-    /// In the server's mount namespace.
+    /// The data directory's path in the server's mount namespace.
     pub server_data_path: &'a Path,
     pub conf: &'a Conf,
     pub answer: Option<&'a VariablesReply>,
     pub name: &'a str,
-    pub edition: &'a Edition,
-    /// In our mount namespace, links resolved.
+    pub edition: &'a ProductVersion,
+    /// The data directory's path in our mount namespace, links resolved.
     pub data_path: &'a Path,
     pub data_source: &'a Source,
 }
 
-impl PathInputs<'_> {
+impl DirectoryReader<'_> {
     pub fn record(&self, cluster: &Subject, facts: &mut FactSet) {
         DIRECTORY_SETTINGS
             .iter()
@@ -77,9 +76,8 @@ impl PathInputs<'_> {
         )
     }
 
-    /// The directory of a setting, by default the data directory.
     fn configured_directory(&self, name: &str) -> Reading<String> {
-        match self.set(name) {
+        match self.setting_in_force(name) {
             None => self.data_directory(),
             Some(Reading::Known { value, source }) => {
                 self.real_directory(&resolve_path(self.server_data_path, &value), source)
@@ -96,7 +94,6 @@ impl PathInputs<'_> {
         }
     }
 
-    /// A note if a line and the running server name different directories.
     fn mismatch_note(&self, name: &'static str) -> Option<MysqlNote> {
         let Some(Reading::Known {
             value: written,
@@ -117,8 +114,9 @@ impl PathInputs<'_> {
         })
     }
 
-    /// The running server's value, with the line that agrees with it as the source.
-    fn set(&self, name: &str) -> Option<Reading<Vec<u8>>> {
+    /// The setting's value as the running server reports it, or else as the files set it. If both
+    /// agree, the source is the line in the file.
+    fn setting_in_force(&self, name: &str) -> Option<Reading<Vec<u8>>> {
         let written = self.conf.get(name);
         let Some(told) = self.answer.and_then(|answer| answer.get(name)) else {
             return written;
@@ -167,12 +165,12 @@ impl PathInputs<'_> {
     fn undo_directory(&self) -> Reading<String> {
         let in_system = |detail: &str| Reading::unknown(UnknownReason::Absent, detail.to_owned());
         let count = match (
-            self.set("innodb_undo_tablespaces"),
+            self.setting_in_force("innodb_undo_tablespaces"),
             self.edition.product_and_version(),
         ) {
-            (Some(reading), _) => {
-                reading.and_then(|value| settings::number(&display_safe(value.trim_ascii())))
-            }
+            (Some(reading), _) => reading.and_then(|value| {
+                settings::parse_suffixed_number(&display_safe(value.trim_ascii()))
+            }),
             (None, Some((line, version))) => {
                 let count = match line {
                     ProductLine::Mysql if settings::is_series_or_later(version, 8, 0) => 2,
@@ -191,7 +189,7 @@ impl PathInputs<'_> {
                 "undo tablespaces depend on the server's version, which is unknown",
             ),
         };
-        count.then(|count, _| match count {
+        count.and_then_reading(|count, _| match count {
             0 => in_system("undo logs are in the system tablespace"),
             _ => self.configured_directory("innodb_undo_directory"),
         })
@@ -203,8 +201,8 @@ impl PathInputs<'_> {
         };
         let written = self.conf.get("log_bin");
         let told = self.answer.and_then(|answer| answer.get("log_bin"));
-        let value = setting.in_force(told.or_else(|| written.clone()), self.edition);
-        match value.and_then(|text| settings::flag("log_bin", &text)) {
+        let value = setting.value_in_force(told.or_else(|| written.clone()), self.edition);
+        match value.and_then(|text| settings::parse_flag("log_bin", &text)) {
             Reading::Known { value: false, .. } => {
                 return Reading::unknown(UnknownReason::Absent, "no binary log is written");
             }
@@ -221,8 +219,8 @@ impl PathInputs<'_> {
             }
             Reading::Known { value: true, .. } => {}
         }
-        let two = written.as_ref().is_some_and(has_directory);
-        let named = self.binlog_base(written);
+        let two = written.as_ref().is_some_and(prefix_has_directory);
+        let named = self.binlog_prefix(written);
         match self.binlog_directory_setting() {
             None => match named {
                 Some(Reading::Known { value, source }) => {
@@ -247,7 +245,7 @@ impl PathInputs<'_> {
                 Reading::unknown(
                     UnknownReason::Malformed,
                     format!(
-                        "{source}: the server refuses binlog_directory where log_bin has a directory too"
+                        "{source}: the server refuses binlog_directory if log_bin has a directory too"
                     ),
                 )
             }
@@ -266,8 +264,9 @@ impl PathInputs<'_> {
         }
     }
 
-    /// The prefix of the binary log's file names: from the files if certain, else from the server.
-    fn binlog_base(&self, written: Option<Reading<Vec<u8>>>) -> Option<Reading<Vec<u8>>> {
+    /// The path prefix of the binary log's files: from the option files if certain, else from the
+    /// server.
+    fn binlog_prefix(&self, written: Option<Reading<Vec<u8>>>) -> Option<Reading<Vec<u8>>> {
         let Some(told) = self
             .answer
             .and_then(|answer| answer.get("log_bin_basename"))
@@ -290,9 +289,10 @@ impl PathInputs<'_> {
         }
     }
 
-    /// In versions that have it (MariaDB documentation: from 12.3.1).
+    /// The directory set for binary logs; MariaDB has this setting from 12.3.1 on (MariaDB
+    /// documentation).
     fn binlog_directory_setting(&self) -> Option<Reading<Vec<u8>>> {
-        let set = self.set("binlog_directory")?;
+        let set = self.setting_in_force("binlog_directory")?;
         match self.edition.product_and_version() {
             Some((ProductLine::Mariadb, version))
                 if settings::is_release_or_later(version, [12, 3, 1]) =>
@@ -308,13 +308,14 @@ impl PathInputs<'_> {
         }
     }
 
-    /// Separate files came with MySQL 8.0.20; before, and in MariaDB, the pages are in the system
-    /// tablespace.
+    /// MySQL 8.0.20 introduced separate doublewrite files. Earlier releases and MariaDB keep the
+    /// pages in the system tablespace.
     fn doublewrite_directory(&self, tablespace: &Reading<String>) -> Reading<String> {
         let Some(setting) = settings::find_variable("innodb_doublewrite") else {
             return Reading::not_collected();
         };
-        let mode = setting.in_force(self.set("innodb_doublewrite"), self.edition);
+        let mode =
+            setting.value_in_force(self.setting_in_force("innodb_doublewrite"), self.edition);
         if mode
             .value()
             .is_some_and(|mode| matches!(mode.to_ascii_lowercase().as_str(), "off" | "0" | "false"))
@@ -324,17 +325,17 @@ impl PathInputs<'_> {
         let Some((line, version)) = self.edition.product_and_version() else {
             return Reading::unknown(
                 UnknownReason::NotCollected,
-                "the place of doublewrite pages depends on the server's version, which is unknown",
+                "the location of doublewrite pages depends on the server's version, which is unknown",
             );
         };
         if line == ProductLine::Mariadb || !settings::is_release_or_later(version, [8, 0, 20]) {
             return tablespace.clone();
         }
-        match self.set("innodb_doublewrite_dir") {
+        match self.setting_in_force("innodb_doublewrite_dir") {
             None => tablespace.clone(),
             Some(Reading::Known { value, source }) => {
-                // The server adds `#` to a plain name, so that it is not taken for a schema's
-                // directory.
+                // MySQL adds `#` to a plain directory name, to keep it from being taken for a
+                // schema.
                 let own = matches!(value.first(), Some(b'.' | b'#' | b'/'));
                 let value = if own {
                     value
@@ -356,7 +357,6 @@ impl PathInputs<'_> {
     }
 }
 
-/// Whether the prefix includes a directory.
-fn has_directory(base: &Reading<Vec<u8>>) -> bool {
+fn prefix_has_directory(base: &Reading<Vec<u8>>) -> bool {
     base.value().is_some_and(|base| base.contains(&b'/'))
 }

@@ -1,16 +1,17 @@
 //! The facts of one server, joined from its process, option files, program and data directory.
 //!
-//! A running server's files count only if unchanged since its start. In another mount namespace its
-//! data directory has another path than here; device and inode prove that both are the same.
+//! A running server's files count only if they have not changed since its start. In another mount
+//! namespace the data directory has a different path than in ours; device and inode prove that both
+//! are the same.
 
 use std::path::PathBuf;
 
 use super::counters;
-use super::directories::PathInputs;
-use super::edition::Edition;
+use super::directories::DirectoryReader;
 use super::options;
 use super::process::{self, MysqldProcess};
-use super::redo;
+use super::product_version::ProductVersion;
+use super::redo_log_size;
 use super::server::{self, VariablesReply};
 use super::settings::ServerVariable;
 use super::{DEFAULT_DATA_DIRECTORY, is_data_directory, settings};
@@ -18,27 +19,28 @@ use crate::collector::Request;
 use crate::databases::conf::Conf;
 use crate::databases::config_argument::ConfigArgument;
 use crate::databases::mount_namespace::{self, NamespaceHost};
-use crate::databases::servers::{self, Proof, Unproven};
+use crate::databases::servers::{self, ServingProof, UnprovenProcess};
 use crate::databases::start_time;
+use crate::error_readings::error_reading;
 use crate::facts::catalog::cluster;
 use crate::facts::catalog::mysql::{self, FlushMethod};
 use crate::facts::note::{MysqlNote, ServerNote};
-use crate::facts::{Area, FactSet, Key, Note, Reading, Remedy, Source, Subject, UnknownReason};
+use crate::facts::{
+    FactSet, Key, Note, Reading, Remedy, ServerArea, Source, Subject, UnknownReason,
+};
 use crate::host::{Host, HostErrorKind, Question, path_bytes};
-use crate::refusal::error_reading;
 use crate::text::display_safe;
 
-/// The views of the host that reading a server needs.
-pub struct OwnerView<'a> {
-    /// As the owner, in our mount namespace.
+pub struct HostViews<'a> {
+    /// The host with the rights of the data's owner, in our mount namespace.
     pub host: &'a dyn Host,
-    /// As the invoking user, for installed programs, which root owns.
+    /// The host with the rights of the invoking user, for installed programs, which belong to root.
     pub invoker_host: &'a dyn Host,
-    /// In the process's mount namespace, if that is another.
+    /// The host in the process's mount namespace, if that differs from ours.
     pub namespace: Option<&'a NamespaceHost<'a>>,
 }
 
-impl<'a> OwnerView<'a> {
+impl<'a> HostViews<'a> {
     fn process_host(&self) -> &'a dyn Host {
         match self.namespace {
             Some(inside) => inside,
@@ -47,48 +49,49 @@ impl<'a> OwnerView<'a> {
     }
 }
 
-/// A lead to a server: its process, a directory, or only an installed program.
+/// A possible server: a process, a directory, an option file, or only an installed program.
 #[derive(Debug)]
 pub struct ServerLead<'a> {
     pub server: Option<MysqldProcess>,
     pub directory: Option<PathBuf>,
-    /// Named by the user for a stopped server.
+    /// The option file that the user names for a stopped server.
     pub config_argument: Option<ConfigArgument<'a>>,
-    /// The uid for all reads.
     pub reader_uid: u32,
 }
 
 pub struct DataDirectory {
-    /// The real path in our mount namespace.
+    /// The data directory's path in our mount namespace, links resolved.
     pub path: PathBuf,
-    /// In the server's mount namespace.
     server_path: PathBuf,
     data_source: Source,
     server: Option<MysqldProcess>,
-    edition: Edition,
+    edition: ProductVersion,
     conf: Conf,
 }
 
 impl ServerLead<'_> {
-    /// `None` if there is no server; the error says why one is left out.
-    pub fn resolve(
+    /// Reads the lead's files. `None` if there is no server; an error is the reason why a server is
+    /// left out.
+    pub fn resolve_data_directory(
         self,
-        view: &OwnerView<'_>,
+        view: &HostViews<'_>,
         request: &Request,
         facts: &mut FactSet,
     ) -> Result<Option<DataDirectory>, Note> {
         let (host, inside) = (view.host, view.namespace);
         let edition = match &self.server {
-            Some(server) => Some(Edition::of_process(
+            Some(server) => Some(ProductVersion::for_process(
                 view.invoker_host,
                 request,
                 server.pid,
                 &server.program,
             )),
-            None => Edition::installed(view.invoker_host, request),
+            None => ProductVersion::of_installed_program(view.invoker_host, request),
         };
-        let Some(edition) = edition.or_else(|| self.is_specific().then(Edition::unknown_program))
-        else {
+        let Some(edition) = edition.or_else(|| {
+            self.names_directory_or_file()
+                .then(ProductVersion::without_program)
+        }) else {
             return Ok(None);
         };
         let view = view.process_host();
@@ -116,7 +119,7 @@ impl ServerLead<'_> {
         if self.server.is_none() && !is_data_directory(host, &data) {
             return Ok(None);
         }
-        options::read_persisted(&mut conf, view, &edition, &seen, file, facts);
+        options::read_persisted_options(&mut conf, view, &edition, &seen, file, facts);
         if let (None, Some(directory)) = (&self.server, &self.directory) {
             let configured = conf
                 .last_value("datadir")
@@ -134,7 +137,7 @@ impl ServerLead<'_> {
                         Some(named) => named.other_directory_note(&configured, &data).to_string(),
                         None => {
                             format!(
-                                "the option files of this host name another directory than {shown}"
+                                "the option files of this host name a directory other than {shown}"
                             )
                         }
                     },
@@ -154,8 +157,8 @@ impl ServerLead<'_> {
         }))
     }
 
-    /// Whether the lead names a process, directory or file, not just any installed server.
-    fn is_specific(&self) -> bool {
+    /// Whether the lead is a process, directory or file, not merely an installed program.
+    fn names_directory_or_file(&self) -> bool {
         self.directory.is_some() || self.config_argument.is_some()
     }
 
@@ -206,16 +209,15 @@ impl ServerLead<'_> {
 }
 
 impl DataDirectory {
-    /// Whether the data directory comes from an option file.
-    pub fn is_set_in_files(&self) -> bool {
+    pub fn is_datadir_in_files(&self) -> bool {
         self.conf.last_value("datadir").is_some()
     }
 
-    /// Proves that no server runs on it; the error says why that is unproven.
+    /// Succeeds only if no server can be running on the directory; the error gives the reason.
     pub fn prove_stopped(
         &self,
-        view: &OwnerView<'_>,
-        unproven: &[Unproven],
+        view: &HostViews<'_>,
+        unproven: &[UnprovenProcess],
     ) -> Result<(), ServerNote> {
         match self.is_running(view.process_host(), unproven) {
             Reading::Known { value: false, .. } => Ok(()),
@@ -224,18 +226,18 @@ impl DataDirectory {
         }
     }
 
-    /// Whether the lead's process serves the directory. Anyone can start a process in a directory
-    /// that he may enter, but only the server's user owns it and has its system tablespace open.
-    pub fn prove_served(&self, view: &OwnerView<'_>) -> Proof {
+    /// Whether the lead's process serves the directory. Any user can start a process in a
+    /// directory, but only the server's user owns it and has its system tablespace open.
+    pub fn prove_served(&self, view: &HostViews<'_>) -> ServingProof {
         let Some(server) = &self.server else {
-            return Proof::NoServer;
+            return ServingProof::NoServer;
         };
         let host = view.process_host();
         let shown = display_safe(path_bytes(&self.path));
         let (pid, uid) = (server.pid, server.uid);
         let unreadable = |what: &str| {
             let detail = format!("process {pid} may serve {shown}: {what} cannot be read");
-            Proof::Unreadable(Unproven {
+            ServingProof::Unreadable(UnprovenProcess {
                 uid: Some(uid),
                 detail,
             })
@@ -255,11 +257,11 @@ impl DataDirectory {
                     data: shown,
                     owner,
                 };
-                return Proof::Contradicted(note.into());
+                return ServingProof::Contradicted(note.into());
             }
             Err(_) => return unreadable("the owner of the directory"),
         }
-        // InnoDB keeps the system tablespace there, if it is set.
+        // InnoDB keeps the system tablespace in `innodb_data_home_dir` if that is set.
         let home = self
             .conf
             .last_value("innodb_data_home_dir")
@@ -269,23 +271,24 @@ impl DataDirectory {
             .join("ibdata1");
         let holds = host
             .stat(&tablespace)
-            .and_then(|found| process::has_file_open(host, pid, &found));
+            .and_then(|found| process::has_tablespace_open(host, pid, &found));
         match holds {
-            Ok(true) => Proof::Serves,
+            Ok(true) => ServingProof::Serves,
             Err(miss) if miss.kind != HostErrorKind::Absent => unreadable("its open files"),
             Ok(false) | Err(_) => {
-                Proof::Contradicted(MysqlNote::NoTablespace { pid, data: shown }.into())
+                ServingProof::Contradicted(MysqlNote::NoTablespace { pid, data: shown }.into())
             }
         }
     }
 
-    /// Known only if a server was proven to run, or no unproven process may be its server.
-    fn is_running(&self, host: &dyn Host, unproven: &[Unproven]) -> Reading<bool> {
+    /// Whether a server runs on the directory. Known if a process is proven to serve it, or if no
+    /// unproven process may serve it.
+    fn is_running(&self, host: &dyn Host, unproven: &[UnprovenProcess]) -> Reading<bool> {
         if let Some(server) = &self.server {
             return Reading::known(true, Source::file(format!("/proc/{}", server.pid)));
         }
         let owner = host.stat(&self.server_path).ok().map(|stat| stat.uid);
-        let may = |one: &&Unproven| {
+        let may = |one: &&UnprovenProcess| {
             one.uid
                 .is_none_or(|uid| uid == 0 || owner.is_none_or(|owner| owner == u64::from(uid)))
         };
@@ -296,20 +299,20 @@ impl DataDirectory {
         }
     }
 
-    /// `unproven` are processes that may serve this or another directory.
-    pub fn record(self, view: &OwnerView<'_>, unproven: &[Unproven], facts: &mut FactSet) {
-        let inside = view.namespace;
+    /// Records the facts. `unproven` lists processes that may serve this or another directory.
+    pub fn record(self, view: &HostViews<'_>, unproven: &[UnprovenProcess], facts: &mut FactSet) {
+        let namespace = view.namespace;
         let view = view.process_host();
         let shown = display_safe(path_bytes(&self.path));
         let subject = Subject::cluster(&*shown);
-        facts.set_area(&subject, Area::Mysql);
+        facts.set_area(&subject, ServerArea::Mysql);
         let running = self.is_running(view, unproven);
         let remedy = Remedy::Do(format!("restart the server on {shown}, then check again"));
         let started = self.server.as_ref().and_then(|server| server.start_time);
         let conf = if running.value() == Some(&false) {
             self.conf.clone()
         } else {
-            self.conf.certain_part(
+            self.conf.with_changed_file_gaps(
                 |path| start_time::change_since_start(view, started, path),
                 Some(&remedy),
             )
@@ -322,30 +325,30 @@ impl DataDirectory {
             self.edition
                 .line
                 .clone()
-                .map(super::edition::ProductLine::kind),
+                .map(super::product_version::ProductLine::kind),
         );
         facts.insert_known(
             &subject,
             &mysql::NAME,
-            self.name(&shown),
+            self.display_name(&shown),
             self.data_source.clone(),
         );
         facts.insert(&subject, &mysql::USER, self.owner(view));
         let preloaded = match &self.server {
             Some(server) => server.preloaded_library.clone(),
-            None => servers::preload_without_server(running.value()),
+            None => servers::preload_reading_without_server(running.value()),
         };
         facts.insert(&subject, &mysql::FSYNC_DISABLED_BY, preloaded);
         let answer = self.server.as_ref().map(|server| {
             server::query_variables(view, &self.edition, server, &conf, &self.server_path)
         });
-        PathInputs {
+        DirectoryReader {
             host: view,
-            namespace: inside,
+            namespace,
             server_data_path: &self.server_path,
             conf: &conf,
             answer: answer.as_ref(),
-            name: &self.name(&shown),
+            name: &self.display_name(&shown),
             edition: &self.edition,
             data_path: &self.path,
             data_source: &self.data_source,
@@ -355,36 +358,36 @@ impl DataDirectory {
             facts.insert_known(&subject, &mysql::SOCKET, socket.clone(), source.clone());
         }
         for setting in settings::ALL.iter() {
-            let chosen = self.in_force(setting, &conf, answer.as_ref(), &shown, facts);
+            let chosen = self.value_in_force(setting, &conf, answer.as_ref(), &shown, facts);
             setting.record(facts, &subject, chosen, &self.edition);
         }
-        counters::record(facts, &subject, answer.as_ref());
+        counters::record_counters(facts, &subject, answer.as_ref());
         let unsaid = |name: &str| {
             answer
                 .as_ref()
                 .is_none_or(|answer| answer.get(name).is_none())
         };
         if unsaid("innodb_flush_method") {
-            self.record_dedicated_default(&conf, &subject, facts);
+            self.record_dedicated_flush_method(&conf, &subject, facts);
         }
         for key in SET_BY_FLUSH_METHOD
             .into_iter()
             .filter(|(name, _)| unsaid(name))
             .map(|(_, key)| key)
         {
-            mark_set_by_flush_method(key, &conf, &subject, facts);
+            invalidate_if_flush_method_set(key, &conf, &subject, facts);
         }
         facts.insert(
             &subject,
             &mysql::REDO_IGNORED,
-            redo::ignored_settings(&self.conf, &self.edition),
+            redo_log_size::ignored_redo_settings(&self.conf, &self.edition),
         );
         facts.insert(&subject, &mysql::VERSION, self.edition.version);
     }
 
-    /// The value in force, with the line that sets it if the server agrees, else from the server.
-    /// Without its answer, changes since its start are unknown.
-    fn in_force(
+    /// The value in force. If the server reports the value of the files, the source is the line
+    /// that sets it. Without an answer, a setting that may have changed since the start is unknown.
+    fn value_in_force(
         &self,
         setting: &ServerVariable,
         certain: &Conf,
@@ -394,7 +397,7 @@ impl DataDirectory {
     ) -> Option<Reading<Vec<u8>>> {
         let name = setting.name;
         let written = self.conf.get(name);
-        let text = setting.in_force(written.clone(), &self.edition);
+        let text = setting.value_in_force(written.clone(), &self.edition);
         let written_word = text
             .value()
             .map(|text| setting.canonical_value(text.as_bytes()));
@@ -410,7 +413,7 @@ impl DataDirectory {
                 (written.as_ref().and_then(Reading::source), written_word)
             {
                 facts.add_note(MysqlNote::OtherValue {
-                    server: self.name(shown),
+                    server: self.display_name(shown),
                     setting: name,
                     written: word,
                     source: Box::new(place.clone()),
@@ -423,7 +426,9 @@ impl DataDirectory {
         match answer {
             Some(VariablesReply::NoReply(why, detail, remedy))
                 if setting.is_dynamic(&self.edition)
-                    && setting.in_force(certain.clone(), &self.edition).is_known() =>
+                    && setting
+                        .value_in_force(certain.clone(), &self.edition)
+                        .is_known() =>
             {
                 let word = written_word.unwrap_or_default();
                 let detail = format!(
@@ -435,14 +440,14 @@ impl DataDirectory {
         }
     }
 
-    /// With innodb_dedicated_server and no explicit method MySQL 8.0 chooses O_DIRECT_NO_FSYNC
-    /// (MySQL 8.0 manual); 8.4 does not.
-    fn record_dedicated_default(&self, conf: &Conf, subject: &Subject, facts: &mut FactSet) {
+    /// With innodb_dedicated_server and no explicit flush method, MySQL 8.0 chooses
+    /// O_DIRECT_NO_FSYNC (MySQL 8.0 manual); 8.4 does not.
+    fn record_dedicated_flush_method(&self, conf: &Conf, subject: &Subject, facts: &mut FactSet) {
         let is_80 = self
             .edition
             .product_and_version()
             .is_some_and(|(line, version)| {
-                line == super::edition::ProductLine::Mysql
+                line == super::product_version::ProductLine::Mysql
                     && (version.number(0), version.number(1)) == (8, 0)
             });
         if !is_80 || conf.get("innodb_flush_method").is_some() {
@@ -483,7 +488,7 @@ impl DataDirectory {
         }
     }
 
-    fn name(&self, shown: &str) -> String {
+    fn display_name(&self, shown: &str) -> String {
         let line = self
             .edition
             .line
@@ -506,17 +511,23 @@ impl DataDirectory {
             Err(miss) => return error_reading(&miss, &shown),
         };
         let Some(uid) = uid else {
-            return Reading::unknown(UnknownReason::Malformed, format!("the owner of {shown}"));
+            return Reading::unknown(
+                UnknownReason::Malformed,
+                format!("the owner of {shown} is not a valid user id"),
+            );
         };
         match host.ask(&Question::UserName(uid)) {
-            Ok(name) => Reading::known(display_safe(&name), Source::call(format!("stat {shown}"))),
+            Ok(name) => Reading::known(
+                display_safe(&name),
+                Source::system_call(format!("stat {shown}")),
+            ),
             Err(miss) => error_reading(&miss, &format!("the name of user {uid}")),
         }
     }
 }
 
-/// From MariaDB 11 on an explicit `innodb_flush_method` sets these too (MariaDB 11.0 release
-/// notes).
+/// Settings that an explicit `innodb_flush_method` also changes, from MariaDB 11 on (MariaDB 11.0
+/// release notes).
 const SET_BY_FLUSH_METHOD: [(&str, &Key<bool>); 2] = [
     ("innodb_data_file_buffering", &mysql::DATA_FILE_BUFFERING),
     (
@@ -525,11 +536,15 @@ const SET_BY_FLUSH_METHOD: [(&str, &Key<bool>); 2] = [
     ),
 ];
 
-/// Only the server knows their final value.
-fn mark_set_by_flush_method(key: &Key<bool>, conf: &Conf, subject: &Subject, facts: &mut FactSet) {
+/// Makes the fact unknown if a flush method is set, because only the server reports the result.
+fn invalidate_if_flush_method_set(
+    key: &Key<bool>,
+    conf: &Conf,
+    subject: &Subject,
+    facts: &mut FactSet,
+) {
     if conf.get("innodb_flush_method").is_some() && facts.get(subject, key).is_known() {
-        let detail =
-            "innodb_flush_method is set and changes this too; only the running server reports it";
+        let detail = "innodb_flush_method is set and also affects this setting; only the running server reports the effective value";
         facts.insert(
             subject,
             key,

@@ -1,47 +1,46 @@
-//! Option files in the order in which a server reads them, with their includes, then its arguments,
+//! Option files in the order in which a server reads them, with their includes; then its arguments,
 //! then persisted settings (manuals of MySQL and MariaDB, *Using Option Files*;
 //! mysys/my_default.c).
 //!
-//! The host applies the allow-list of keys. An existing file that the server may read but walwise
-//! does not, such as one in a home directory, is a gap. Servers ignore world-writable option files.
+//! A file that the server may read but walwise does not, such as one in a home directory, is
+//! recorded as a gap. Servers ignore world-writable option files.
 
 use std::path::{Path, PathBuf};
 
-use super::edition::{Edition, ProductLine};
 use super::process::{self, MysqldProcess};
+use super::product_version::{ProductLine, ProductVersion};
 use super::settings;
 use crate::databases::conf::Conf;
+use crate::error_readings::error_reading;
 use crate::facts::note::{MysqlNote, ServerNote};
 use crate::facts::{FactSet, Note, Reading, Remedy, Source, UnknownReason};
-use crate::host::{Dialect, Host, HostError, HostErrorKind, path_bytes, path_from_bytes};
-use crate::refusal::error_reading;
+use crate::host::{ConfigDialect, Host, HostError, HostErrorKind, path_bytes, path_from_bytes};
 use crate::ternary::Ternary;
 use crate::text::display_safe;
 
-/// The nesting limit of the servers, which skip deeper includes.
+/// The maximal nesting of includes. Servers skip deeper ones.
 const DEPTH: usize = 10;
-/// Bounds the number of files, even if they include each other.
+/// The maximal number of files. The limit ends cycles of files that include each other.
 const FILES: usize = 256;
-/// Read by every build.
 const STANDARD_FILES: [&str; 2] = ["/etc/my.cnf", "/etc/mysql/my.cnf"];
-/// Read by builds with this SYSCONFDIR.
+/// The option file of builds with the SYSCONFDIR `/usr/etc`.
 const SYSCONFDIR_FILE: &str = "/usr/etc/my.cnf";
 
-/// The configuration of a server, or of an installed one. While the data directory is unknown,
-/// persisted settings are left to [`read_persisted`]. `named` is a file used as `--defaults-file`.
+/// Reads the configuration of a running or installed server. `named` is used like the file of
+/// `--defaults-file`. Persisted settings are in the data directory, see [`read_persisted`].
 pub fn read_options(
     host: &dyn Host,
-    edition: &Edition,
+    edition: &ProductVersion,
     server: Option<&MysqldProcess>,
     named: Option<&Path>,
     facts: &mut FactSet,
 ) -> Conf {
     let mut conf = Conf::default();
-    let mut groups = Groups::new(edition);
+    let mut groups = OptionGroups::new(edition);
     if let Some(suffix) = server.and_then(|s| {
-        s.option("defaults_group_suffix")
+        s.option_value("defaults_group_suffix")
             .map(<[u8]>::to_vec)
-            .or_else(|| s.variable("MYSQL_GROUP_SUFFIX"))
+            .or_else(|| s.environment_variable("MYSQL_GROUP_SUFFIX"))
     }) {
         groups.suffix = Some(display_safe(&suffix).to_ascii_lowercase());
     }
@@ -63,12 +62,12 @@ pub fn read_options(
     conf
 }
 
-/// Adds MySQL's persisted settings (SET PERSIST) from the data directory, which the server reads
-/// last.
-pub fn read_persisted(
+/// Adds MySQL's persisted settings (SET PERSIST), which the server reads last, from the data
+/// directory.
+pub fn read_persisted_options(
     conf: &mut Conf,
     host: &dyn Host,
-    edition: &Edition,
+    edition: &ProductVersion,
     data: &Path,
     named: Option<&Path>,
     facts: &mut FactSet,
@@ -76,13 +75,13 @@ pub fn read_persisted(
     if edition.line.value() == Some(&ProductLine::Mariadb) {
         return;
     }
-    let groups = Groups::new(edition);
-    // Reading it is the default, so an unclear switch counts as on.
+    let groups = OptionGroups::new(edition);
+    // Loading persisted settings is the default, so an unclear switch counts as on.
     let load = conf
         .get("persisted_globals_load")
         .and_then(|load| load.value().map(|word| display_safe(word)));
     let ignored =
-        load.is_some_and(|word| settings::flag("persisted_globals_load", &word) == Ok(false));
+        load.is_some_and(|word| settings::parse_flag("persisted_globals_load", &word) == Ok(false));
     let mut reader = OptionFileReader {
         host,
         facts,
@@ -92,24 +91,24 @@ pub fn read_persisted(
         is_limit_reached: false,
     };
     if !ignored {
-        reader.read_optional_file(&data.join("mysqld-auto.cnf"), Dialect::MysqlPersisted);
+        reader.read_optional_file(&data.join("mysqld-auto.cnf"), ConfigDialect::MysqlPersisted);
     }
-    // Some packages make the data directory the home of the server's user. With `--defaults-file`
-    // the server reads no other file.
+    // In some packages the data directory is the home directory of the server's user, so the server
+    // reads `.my.cnf` there. With `--defaults-file` the server reads no other file.
     if named.is_none() {
-        reader.skip_file(&data.join(".my.cnf"));
+        reader.add_gap_if_exists(&data.join(".my.cnf"));
     }
 }
 
-/// The option groups that a server reads.
-struct Groups {
+/// The sections of an option file, such as `[mysqld]`, that a server reads.
+struct OptionGroups {
     line: Option<ProductLine>,
     series: Option<String>,
     suffix: Option<String>,
 }
 
-impl Groups {
-    fn new(edition: &Edition) -> Self {
+impl OptionGroups {
+    fn new(edition: &ProductVersion) -> Self {
         let series = edition
             .version
             .value()
@@ -121,7 +120,7 @@ impl Groups {
         }
     }
 
-    fn is_read(&self, group: &str) -> Ternary {
+    fn is_group_read(&self, group: &str) -> Ternary {
         let plain = self
             .suffix
             .as_deref()
@@ -129,10 +128,12 @@ impl Groups {
         [Some(group), plain]
             .into_iter()
             .flatten()
-            .fold(Ternary::False, |found, name| found.or(self.matches(name)))
+            .fold(Ternary::False, |found, name| {
+                found.or(self.matches_server_group(name))
+            })
     }
 
-    fn matches(&self, group: &str) -> Ternary {
+    fn matches_server_group(&self, group: &str) -> Ternary {
         let mariadb = match self.line {
             Some(line) => Ternary::from(line == ProductLine::Mariadb),
             None => Ternary::Unknown,
@@ -164,9 +165,8 @@ struct OptionFileReader<'a> {
     host: &'a dyn Host,
     facts: &'a mut FactSet,
     conf: &'a mut Conf,
-    groups: Groups,
+    groups: OptionGroups,
     depth: usize,
-    /// The limit of files is reached and noted.
     is_limit_reached: bool,
 }
 
@@ -174,28 +174,33 @@ impl OptionFileReader<'_> {
     fn read_standard_files(&mut self, server: Option<&MysqldProcess>) {
         let option = |name| {
             server
-                .and_then(|server| server.option(name))
+                .and_then(|server| server.option_value(name))
                 .map(process::option_path)
         };
-        if server.is_some_and(|server| server.option("no_defaults").is_some()) {
+        if server.is_some_and(|server| server.option_value("no_defaults").is_some()) {
             return;
         }
         if let Some(path) = option("defaults_file") {
             return self.read_named_file(&path);
         }
         for path in STANDARD_FILES {
-            self.read_optional_file(Path::new(path), Dialect::Mysql);
+            self.read_optional_file(Path::new(path), ConfigDialect::Mysql);
         }
-        self.skip_file(Path::new(SYSCONFDIR_FILE));
+        self.add_gap_if_exists(Path::new(SYSCONFDIR_FILE));
         if let Some(server) = server {
             let home = ["MARIADB_HOME", "MYSQL_HOME"]
                 .iter()
-                .find_map(|name| server.variable(name));
+                .find_map(|name| server.environment_variable(name));
             match (home, &server.environment) {
                 (Some(home), _) => {
-                    self.read_optional_file(&path_from_bytes(home).join("my.cnf"), Dialect::Mysql);
+                    self.read_optional_file(
+                        &path_from_bytes(home).join("my.cnf"),
+                        ConfigDialect::Mysql,
+                    );
                 }
-                (None, Err(miss)) => self.add_gap(miss, &format!("/proc/{}/environ", server.pid)),
+                (None, Err(miss)) => {
+                    self.add_error_gap(miss, &format!("/proc/{}/environ", server.pid))
+                }
                 (None, Ok(_)) => {}
             }
         }
@@ -208,42 +213,43 @@ impl OptionFileReader<'_> {
         match &server.options {
             Ok(options) => {
                 for (name, value) in options {
-                    self.set(
+                    self.add_setting(
                         name,
                         value.as_deref().unwrap_or_default(),
                         &server.command_line(),
                     );
                 }
             }
-            Err(miss) => self.add_gap(miss, &format!("/proc/{}/cmdline", server.pid)),
+            Err(miss) => self.add_error_gap(miss, &format!("/proc/{}/cmdline", server.pid)),
         }
     }
 
-    /// A file named by an option. A relative path starts at a directory that is no longer known.
+    /// Reads a file that an option names. A relative path is recorded as a gap, because the
+    /// directory from which the server started is unknown.
     fn read_named_file(&mut self, path: &Path) {
         let shown = display_safe(path_bytes(path));
         if !path.is_absolute() {
-            return self.add_ambiguity(format!(
-                "{shown}: option file relative to the server's unknown start directory"
+            return self.add_ambiguous_gap(format!(
+                "{shown}: relative path of an option file; the server's start directory is unknown"
             ));
         }
         if self
             .host
-            .config(path, Dialect::Mysql)
+            .config_directives(path, ConfigDialect::Mysql)
             .is_err_and(|miss| miss.kind == HostErrorKind::Absent)
         {
             return self.add_rejected_file(ServerNote::MissingInclude { path: shown });
         }
-        self.read_file(path, Dialect::Mysql);
+        self.read_file(path, ConfigDialect::Mysql);
     }
 
-    fn read_optional_file(&mut self, path: &Path, dialect: Dialect) {
+    fn read_optional_file(&mut self, path: &Path, dialect: ConfigDialect) {
         if self.is_limit_reached {
             return self.note_file_limit();
         }
         if self
             .host
-            .config(path, dialect)
+            .config_directives(path, dialect)
             .is_err_and(|miss| miss.kind == HostErrorKind::Absent)
         {
             let holder = path
@@ -256,17 +262,17 @@ impl OptionFileReader<'_> {
         }
     }
 
-    /// A file that is not read; a gap if it exists.
-    fn skip_file(&mut self, path: &Path) {
+    /// Records a gap if the file exists, without reading it.
+    fn add_gap_if_exists(&mut self, path: &Path) {
         if self.host.stat(path).is_ok() {
-            self.add_ambiguity(format!(
+            self.add_ambiguous_gap(format!(
                 "{} exists; whether the server reads it is unknown",
                 display_safe(path_bytes(path))
             ));
         }
     }
 
-    fn read_file(&mut self, path: &Path, dialect: Dialect) {
+    fn read_file(&mut self, path: &Path, dialect: ConfigDialect) {
         let shown = display_safe(path_bytes(path));
         if self.is_limit_reached {
             return self.note_file_limit();
@@ -275,9 +281,9 @@ impl OptionFileReader<'_> {
             self.is_limit_reached = true;
             return self.add_rejected_file(ServerNote::FilesBeyondBound { file: shown });
         }
-        let settings = match self.host.config(path, dialect) {
-            // Most files set nothing relevant, and each further question is a round trip to a
-            // child.
+        let settings = match self.host.config_directives(path, dialect) {
+            // Most files set nothing relevant, and each further query is a round trip to a child
+            // process.
             Ok(settings) if settings.is_empty() => return self.conf.mark_file_end(path),
             settings => settings,
         };
@@ -291,25 +297,26 @@ impl OptionFileReader<'_> {
         }
         let settings = match settings {
             Ok(settings) => settings,
-            Err(miss) => return self.add_gap(&miss, &shown),
+            Err(miss) => return self.add_error_gap(&miss, &shown),
         };
         for setting in settings {
             let key = String::from_utf8_lossy(&setting.key).into_owned();
             let there = || path_from_bytes(setting.value.clone());
-            let source = Source::line(&*shown, setting.line);
+            let source = Source::file_line(&*shown, setting.line);
             match (key.as_str(), key.rsplit_once('.')) {
                 ("include", _) => self.read_include(&there()),
-                ("includedir", _) => self.read_directory(&there()),
-                (_, Some(("persisted", name))) => self.set(name, &setting.value, &source),
-                (_, Some((group, name))) => match self.groups.is_read(group) {
-                    Ternary::True => self.set(name, &setting.value, &source),
+                ("includedir", _) => self.read_include_directory(&there()),
+                (_, Some(("persisted", name))) => self.add_setting(name, &setting.value, &source),
+                (_, Some((group, name))) => match self.groups.is_group_read(group) {
+                    Ternary::True => self.add_setting(name, &setting.value, &source),
                     Ternary::False => {}
                     Ternary::Unknown => {
                         let detail = format!(
                             "{source}: whether the server reads group [{}] is unknown",
                             display_safe(group.as_bytes())
                         );
-                        self.conf.set_unknown_suffix(strip_prefixes(name).0, detail);
+                        self.conf
+                            .mark_prefix_unknown(strip_option_prefixes(name).0, detail);
                     }
                 },
                 _ => self.add_rejected_file(MysqlNote::NoOptions {
@@ -323,35 +330,35 @@ impl OptionFileReader<'_> {
     fn read_include(&mut self, path: &Path) {
         let shown = display_safe(path_bytes(path));
         if !path.is_absolute() {
-            return self.add_ambiguity(format!(
-                "{shown}: include relative to the server's unknown start directory"
+            return self.add_ambiguous_gap(format!(
+                "{shown}: relative path in an include; the server's start directory is unknown"
             ));
         }
         if self.depth >= DEPTH {
             return self.facts.add_note(MysqlNote::IncludeDepth { file: shown });
         }
         self.depth += 1;
-        self.read_optional_file(path, Dialect::Mysql);
+        self.read_optional_file(path, ConfigDialect::Mysql);
         self.depth -= 1;
     }
 
-    /// `*.cnf` in byte order.
-    fn read_directory(&mut self, path: &Path) {
+    /// Reads the `*.cnf` files in byte order.
+    fn read_include_directory(&mut self, path: &Path) {
         let shown = display_safe(path_bytes(path));
         if !path.is_absolute() {
-            return self.add_ambiguity(format!(
-                "{shown}: include relative to the server's unknown start directory"
+            return self.add_ambiguous_gap(format!(
+                "{shown}: relative path in an include; the server's start directory is unknown"
             ));
         }
         if self.depth >= DEPTH {
             return self.facts.add_note(MysqlNote::IncludeDepth { file: shown });
         }
-        let mut names = match self.host.list(path) {
+        let mut names = match self.host.list_directory(path) {
             Ok(names) => names,
             Err(miss) if miss.kind == HostErrorKind::Absent => {
                 return self.add_rejected_file(ServerNote::MissingInclude { path: shown });
             }
-            Err(miss) => return self.add_gap(&miss, &shown),
+            Err(miss) => return self.add_error_gap(&miss, &shown),
         };
         names.retain(|name| path_bytes(Path::new(name)).ends_with(b".cnf"));
         names.sort();
@@ -362,20 +369,23 @@ impl OptionFileReader<'_> {
                 break;
             }
             let file = path.join(name);
-            let is_directory = self.host.config(&file, Dialect::Mysql).is_err()
+            let is_directory = self
+                .host
+                .config_directives(&file, ConfigDialect::Mysql)
+                .is_err()
                 && self.host.stat(&file).is_ok_and(|stat| stat.is_dir());
             if !is_directory {
-                self.read_file(&file, Dialect::Mysql);
+                self.read_file(&file, ConfigDialect::Mysql);
             }
         }
         self.depth -= 1;
         self.conf.mark_file_end(path);
     }
 
-    /// Resolves prefixes as my_getopt does. An empty value counts as unknown, except for log_bin,
-    /// which it switches off.
-    fn set(&mut self, name: &str, value: &[u8], source: &Source) {
-        let (name, turned) = strip_prefixes(name);
+    /// Adds a setting, with prefixes resolved as my_getopt does. An empty value counts as unknown,
+    /// except for log_bin, which an empty value switches off.
+    fn add_setting(&mut self, name: &str, value: &[u8], source: &Source) {
+        let (name, turned) = strip_option_prefixes(name);
         let is_zero = value == b"0";
         let value = match turned {
             Some(on) if on != is_zero => b"1".as_slice(),
@@ -388,12 +398,11 @@ impl OptionFileReader<'_> {
             let name = display_safe(name.as_bytes());
             return self
                 .conf
-                .set_unknown_suffix(&*name, format!("{source}: its value for {name} is unclear"));
+                .mark_prefix_unknown(&*name, format!("{source}: the value of {name} is unclear"));
         }
         self.conf.set(name, value, source.clone());
     }
 
-    /// Adds one gap for all files beyond the limit.
     fn note_file_limit(&mut self) {
         self.conf.add_gap(
             UnknownReason::NotCollected,
@@ -402,7 +411,7 @@ impl OptionFileReader<'_> {
         );
     }
 
-    fn add_gap(&mut self, miss: &HostError, what: &str) {
+    fn add_error_gap(&mut self, miss: &HostError, what: &str) {
         if let Reading::Unknown {
             why,
             detail,
@@ -413,12 +422,13 @@ impl OptionFileReader<'_> {
         }
     }
 
-    fn add_ambiguity(&mut self, detail: String) {
+    fn add_ambiguous_gap(&mut self, detail: String) {
         self.conf
             .add_gap(UnknownReason::Ambiguous, detail, None::<Remedy>);
     }
 
-    /// The server would refuse these files, so a running one was started with others.
+    /// Adds a gap for a file that the server would refuse to read. A running server must have
+    /// started with other contents.
     fn add_rejected_file(&mut self, note: impl Into<Note>) {
         let note = note.into();
         self.conf
@@ -427,8 +437,8 @@ impl OptionFileReader<'_> {
     }
 }
 
-/// The name without prefixes, and the switch that they imply.
-fn strip_prefixes(name: &str) -> (&str, Option<bool>) {
+/// The name without `loose_`, `skip_` and similar prefixes, and the on or off that they imply.
+fn strip_option_prefixes(name: &str) -> (&str, Option<bool>) {
     let (mut name, mut turned) = (name, None);
     loop {
         let prefixes = [
@@ -447,7 +457,7 @@ fn strip_prefixes(name: &str) -> (&str, Option<bool>) {
     }
 }
 
-/// A relative path starts at `base`.
+/// A path from an option; relative paths start at `base`.
 pub fn resolve_path(base: &Path, value: &[u8]) -> PathBuf {
     base.join(path_from_bytes(value.to_vec()))
 }

@@ -1,36 +1,37 @@
 //! Running servers: options, environment, working directory and start time.
 //!
-//! The host passes on allow-listed options and variables only, normalised. A server changes into
-//! its data directory when it starts, so its working directory is the data directory, whatever the
-//! files say now (my_setwd(mysql_real_data_home) in mysqld.cc of both).
+//! The host passes on only allow-listed options and variables. At its start a server changes into
+//! its data directory (my_setwd(mysql_real_data_home) in mysqld.cc of MySQL and of MariaDB). The
+//! working directory therefore shows the data directory, even if the option files have changed
+//! since.
 
 use std::path::{Path, PathBuf};
 
-use super::edition;
+use super::product_version;
 use crate::collector::Request;
-use crate::databases::servers::{self, ServerProcess, Unproven};
+use crate::databases::servers::{self, ServerProcess, UnprovenProcess};
 use crate::databases::start_time;
+use crate::error_readings::error_reading;
 use crate::facts::note::MysqlNote;
 use crate::facts::{FactSet, Reading, Source};
 use crate::host::{Host, HostError, HostErrorKind, Moment, Question, Stat, path_from_bytes};
-use crate::refusal::error_reading;
-use crate::text::original_bytes;
+use crate::text::decode_display_safe;
 
-/// Options by name; the value is `None` if the host redacted it.
+/// Options by name; the value is `None` if the host withheld it.
 type CommandLineOptions = Vec<(String, Option<Vec<u8>>)>;
 
 #[derive(Debug)]
 pub struct MysqldProcess {
     pub pid: u32,
-    /// The uid for reading its files.
+    /// The uid whose rights are used to read the server's files.
     pub uid: u32,
     pub options: Result<CommandLineOptions, HostError>,
-    /// In the form of [`Question::Environment`].
+    /// Encoded as in the answer to [`Question::Environment`].
     pub environment: Result<Vec<u8>, HostError>,
     pub program: Reading<PathBuf>,
     pub working_directory: Reading<PathBuf>,
     pub start_time: Option<Moment>,
-    /// A preloaded library that disables fsync, or `none`.
+    /// The name of a preloaded library that disables fsync, or `none`.
     pub preloaded_library: Reading<String>,
 }
 
@@ -39,8 +40,8 @@ impl MysqldProcess {
         Source::file(format!("/proc/{}/cmdline", self.pid))
     }
 
-    /// The first occurrence, which counts for options that name files.
-    pub fn option(&self, name: &str) -> Option<&[u8]> {
+    /// The value in the option's first occurrence, which counts for options that name files.
+    pub fn option_value(&self, name: &str) -> Option<&[u8]> {
         let options = self.options.as_ref().ok()?;
         options
             .iter()
@@ -49,33 +50,33 @@ impl MysqldProcess {
             .as_deref()
     }
 
-    /// Empty variables count as unset.
-    pub fn variable(&self, name: &str) -> Option<Vec<u8>> {
+    /// The value of an environment variable; empty counts as unset.
+    pub fn environment_variable(&self, name: &str) -> Option<Vec<u8>> {
         servers::environment_variable(self.environment.as_deref().ok()?, name)
     }
 }
 
-/// The servers, and processes that may be one but cannot be read; an error if processes cannot be
+/// Running servers, and unreadable processes that may be servers. Errs if processes cannot be
 /// listed.
 pub fn running_servers(
     host: &dyn Host,
     request: &Request,
     facts: &mut FactSet,
-) -> Result<(Vec<MysqldProcess>, Vec<Unproven>), HostError> {
+) -> Result<(Vec<MysqldProcess>, Vec<UnprovenProcess>), HostError> {
     let listing = servers::server_processes(host, request)?;
     let mut found = Vec::new();
-    let beyond = |(uid, count): &(Option<u32>, u64)| Unproven {
+    let beyond = |(uid, count): &(Option<u32>, u64)| UnprovenProcess {
         uid: *uid,
         detail: format!(
             "{count} more processes are named like database servers and were not checked"
         ),
     };
-    let mut unproven: Vec<Unproven> = listing.skipped.iter().map(beyond).collect();
+    let mut unproven: Vec<UnprovenProcess> = listing.skipped.iter().map(beyond).collect();
     for row in listing.rows.iter().filter(|row| row.is_mysql()) {
         match servers::reader_uid(row) {
-            Ok(uid) => found.extend(mysqld_process(host, row, uid, facts)),
+            Ok(uid) => found.extend(read_mysqld_process(host, row, uid, facts)),
             Err(note) => {
-                unproven.push(Unproven {
+                unproven.push(UnprovenProcess {
                     uid: row.uid,
                     detail: note.to_string(),
                 });
@@ -86,7 +87,7 @@ pub fn running_servers(
     Ok((found, unproven))
 }
 
-fn mysqld_process(
+fn read_mysqld_process(
     host: &dyn Host,
     row: &ServerProcess,
     uid: u32,
@@ -95,9 +96,9 @@ fn mysqld_process(
     let pid = row.pid;
     let options = host
         .ask(&Question::CommandLine(pid))
-        .map(|answer| options(&answer));
+        .map(|answer| parse_options(&answer));
     match &options {
-        // The process has ended meanwhile.
+        // The process has ended since the listing.
         Err(miss) if miss.kind == HostErrorKind::Absent => return None,
         Err(miss) => facts.add_note(MysqlNote::NoArguments {
             pid,
@@ -107,7 +108,7 @@ fn mysqld_process(
     }
     let environment = host.ask(&Question::Environment(pid));
     let cwd = format!("/proc/{pid}/cwd");
-    let works_in = match host.link(Path::new(&cwd)) {
+    let working_directory = match host.link_target(Path::new(&cwd)) {
         Ok(path) => Reading::known(path, Source::file(cwd)),
         Err(miss) => error_reading(&miss, &cwd),
     };
@@ -115,30 +116,34 @@ fn mysqld_process(
         pid,
         uid,
         options,
-        preloaded_library: servers::preloaded_library(host, pid, &environment),
+        preloaded_library: servers::preloaded_eatmydata(host, pid, &environment),
         environment,
-        program: edition::process_program(host, pid),
-        working_directory: works_in,
+        program: product_version::process_program(host, pid),
+        working_directory,
         start_time: start_time::process_start(host, pid),
     })
 }
 
 /// Parses the answer to [`Question::CommandLine`].
-fn options(answer: &[u8]) -> CommandLineOptions {
+fn parse_options(answer: &[u8]) -> CommandLineOptions {
     let answer = String::from_utf8_lossy(answer);
     let option = |line: &str| {
         let option = line.strip_prefix("--")?;
         Some(match option.split_once('=') {
-            Some((name, value)) => (name.to_owned(), Some(original_bytes(value))),
+            Some((name, value)) => (name.to_owned(), Some(decode_display_safe(value))),
             None => (option.to_owned(), None),
         })
     };
     answer.lines().filter_map(option).collect()
 }
 
-/// Whether the process has this system tablespace open. Anyone can choose a path as argument or
-/// working directory; only a server's user can open its tablespace.
-pub fn has_file_open(host: &dyn Host, pid: u32, tablespace: &Stat) -> Result<bool, HostError> {
+/// Whether the process has this system tablespace open. Any user can choose a path as argument or
+/// working directory, but only a server's user can open its tablespace.
+pub fn has_tablespace_open(
+    host: &dyn Host,
+    pid: u32,
+    tablespace: &Stat,
+) -> Result<bool, HostError> {
     let answer = host.ask(&Question::Tablespaces(pid))?;
     let wanted = format!(
         "{} {} {}",
@@ -161,7 +166,7 @@ mod tests {
 
     #[test]
     fn options_have_names_and_maybe_values() {
-        let read = options(b"--datadir=/srv/a\\x20b\n--innodb_flush\nnoise\n");
+        let read = parse_options(b"--datadir=/srv/a\\x20b\n--innodb_flush\nnoise\n");
         assert_eq!(
             read,
             [
@@ -181,7 +186,7 @@ mod tests {
             let mut lines: Vec<String> = values.iter().enumerate().map(line).collect();
             lines.insert(lines.len() / 2, format!("{noise}\n"));
             let expect: CommandLineOptions = values.into_iter().enumerate().map(|(n, value)| (name(n), Some(value))).collect();
-            prop_assert_eq!(options(lines.concat().as_bytes()), expect);
+            prop_assert_eq!(parse_options(lines.concat().as_bytes()), expect);
         }
     }
 }

@@ -1,26 +1,28 @@
-//! A running server's own settings, queried through its socket as the invoking user, also as root.
+//! A running server's own settings, queried through its socket with the rights of the invoking
+//! user, even if that is root.
 //!
-//! The host connects and queries; this module parses the answer, or explains a missing one. MariaDB
-//! logs each refused connection, so only a server that probably accepts it is asked: root without a
-//! password (unix_socket, auth_socket), as by MariaDB's default since 10.4 and in Debian's and
-//! Ubuntu's MySQL, or for MariaDB the server's own user. The answer counts only if it names the
-//! same data directory and the socket belongs to the server's user.
+//! MariaDB logs each refused connection, so only a server that probably accepts the user is
+//! queried. Servers accept root without a password (unix_socket, auth_socket) by default from
+//! MariaDB 10.4 on, and in Debian's and Ubuntu's MySQL. MariaDB also accepts the server's own user.
+//!
+//! The answer counts only if it names the same data directory and the socket belongs to the
+//! server's user.
 
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 
-use super::edition::{Edition, ProductLine};
 use super::options::resolve_path;
 use super::process::MysqldProcess;
+use super::product_version::{ProductLine, ProductVersion};
 use super::settings;
 use crate::databases::conf::Conf;
 use crate::databases::servers::{self, own_uid};
+use crate::error_readings::error_reading;
 use crate::facts::{Reading, Remedy, Source, UnknownReason};
 use crate::host::{Host, Question, path_bytes, path_from_bytes};
-use crate::refusal::error_reading;
-use crate::text::{display_safe, original_bytes};
+use crate::text::{decode_display_safe, display_safe};
 
-/// Default sockets of packages: Debian and SUSE, Red Hat, upstream archives.
+/// Default sockets in packages of Debian and SUSE, of Red Hat, and of the upstream projects.
 const STANDARD_SOCKETS: [&str; 3] = [
     "/run/mysqld/mysqld.sock",
     "/var/lib/mysql/mysql.sock",
@@ -29,15 +31,16 @@ const STANDARD_SOCKETS: [&str; 3] = [
 
 #[derive(Debug)]
 pub enum VariablesReply {
-    /// Its variables, with the socket as source.
+    /// The server's variables, with its socket as the source.
     Variables(BTreeMap<String, Vec<u8>>, Source),
     NoReply(UnknownReason, String, Remedy),
 }
 
-/// `view` is the host in the server's mount namespace, `seen` its data directory there.
+/// Queries a running server. `view` is the host in the server's mount namespace. `seen` is the data
+/// directory's path in that namespace.
 pub fn query_variables(
     view: &dyn Host,
-    edition: &Edition,
+    edition: &ProductVersion,
     server: &MysqldProcess,
     conf: &Conf,
     seen: &Path,
@@ -58,7 +61,7 @@ pub fn query_variables(
             "only root can connect without a password"
         };
         let remedy = if root {
-            compare_remedy(seen)
+            compare_variables_remedy(seen)
         } else {
             Remedy::RunAsRoot
         };
@@ -83,26 +86,27 @@ pub fn query_variables(
         return silent(
             UnknownReason::Absent,
             "the server was not queried: no socket found".to_owned(),
-            access_remedy(seen),
+            socket_access_remedy(seen),
         );
     };
     let shown = display_safe(path_bytes(&socket));
-    // A stopped server would answer when it continues, and log an aborted connection.
-    if servers::is_stopped(view, server.pid) {
+    // A stopped process (SIGSTOP) would answer only after it continues, and log an aborted
+    // connection.
+    if servers::is_process_stopped(view, server.pid) {
         return silent(
             UnknownReason::TimedOut,
             format!(
                 "the server was not queried: process {} is stopped",
                 server.pid
             ),
-            access_remedy(seen),
+            socket_access_remedy(seen),
         );
     }
     match view.ask(&Question::MysqlSettings(socket)) {
         Ok(answer) => {
             let rows: BTreeMap<String, Vec<u8>> = answer
                 .split(|b| *b == b'\n')
-                .filter_map(parse_row)
+                .filter_map(parse_variable_row)
                 .collect();
             let directory = rows
                 .get("datadir")
@@ -112,53 +116,57 @@ pub fn query_variables(
             } else {
                 silent(
                     UnknownReason::Ambiguous,
-                    format!("the server at {shown} has another data directory"),
-                    access_remedy(seen),
+                    format!("the server at {shown} has a different data directory"),
+                    socket_access_remedy(seen),
                 )
             }
         }
         Err(miss) => {
             match error_reading::<()>(&miss, &format!("no answer from the server at {shown}")) {
-                Reading::Unknown { why, detail, .. } => silent(why, detail, access_remedy(seen)),
-                Reading::Known { .. } => {
-                    silent(UnknownReason::NotCollected, shown, access_remedy(seen))
+                Reading::Unknown { why, detail, .. } => {
+                    silent(why, detail, socket_access_remedy(seen))
                 }
+                Reading::Known { .. } => silent(
+                    UnknownReason::NotCollected,
+                    shown,
+                    socket_access_remedy(seen),
+                ),
             }
         }
     }
 }
 
-/// For a release that walwise never queries.
-fn compare_remedy(seen: &Path) -> Remedy {
+/// The remedy for a server that walwise does not query because it may require a password.
+fn compare_variables_remedy(seen: &Path) -> Remedy {
     Remedy::Do(format!(
         "compare the report with SHOW GLOBAL VARIABLES of the server on {}",
         display_safe(path_bytes(seen))
     ))
 }
 
-/// For a server that refuses us.
-fn access_remedy(seen: &Path) -> Remedy {
+/// The remedy for a server whose socket gave no usable answer.
+fn socket_access_remedy(seen: &Path) -> Remedy {
     Remedy::Do(format!(
-        "allow root through the socket of the server on {} (unix_socket, auth_socket), or compare its SHOW GLOBAL VARIABLES",
+        "let root log in through the socket of the server on {} (unix_socket, auth_socket), or compare the report with its SHOW GLOBAL VARIABLES",
         display_safe(path_bytes(seen))
     ))
 }
 
-/// A line of the answer to [`Question::MysqlSettings`].
-fn parse_row(line: &[u8]) -> Option<(String, Vec<u8>)> {
+/// Parses one line of the answer to [`Question::MysqlSettings`].
+fn parse_variable_row(line: &[u8]) -> Option<(String, Vec<u8>)> {
     let line = String::from_utf8_lossy(line);
     let (name, value) = line.split_once('\t')?;
-    Some((name.to_owned(), original_bytes(value)))
+    Some((name.to_owned(), decode_display_safe(value)))
 }
 
 impl VariablesReply {
-    /// `None` if the server does not report it.
+    /// The reported value; `None` if the server does not report the variable.
     pub fn get(&self, name: &str) -> Option<Reading<Vec<u8>>> {
         let Self::Variables(rows, source) = self else {
             return None;
         };
         let value = rows.get(name).filter(|value| !value.is_empty())?;
-        // The option log_bin is a path prefix, the variable a switch.
+        // The option log_bin is a path prefix; the variable of that name is a switch.
         let value = match (name, value.as_slice()) {
             ("log_bin", b"ON") => b"1".to_vec(),
             ("log_bin", b"OFF") => b"0".to_vec(),

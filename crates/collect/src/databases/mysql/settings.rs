@@ -1,16 +1,13 @@
-//! The settings that affect storage: the spelling of their values, and the values in force when
-//! nothing sets them.
-//!
-//! The list of settings, their first versions and their defaults are in the table
-//! ([`crate::servers`]).
+//! The settings that affect storage: how their values are spelled, and which value applies if
+//! nothing sets one. First versions and defaults come from the table ([`crate::servers`]).
 
 use std::sync::LazyLock;
 
-use super::edition::{Edition, ProductLine};
+use super::product_version::{ProductLine, ProductVersion};
 use crate::facts::{
     FactSet, KeyInfo, Reading, Source, Subject, UnknownReason, Value, ValueKind, catalog,
 };
-use crate::servers::{self, ReleaseDefault};
+use crate::servers::{self, MysqlDefault};
 use crate::text::display_safe;
 use crate::version::Version;
 
@@ -19,7 +16,7 @@ pub struct ServerVariable {
     fact: &'static KeyInfo,
 }
 
-/// All settings of the table that have a fact, in table order.
+/// The settings that have a fact, in the order of the table.
 pub static ALL: LazyLock<Vec<ServerVariable>> = LazyLock::new(|| {
     let mut all: Vec<ServerVariable> = Vec::new();
     for name in servers::server_table()
@@ -27,7 +24,7 @@ pub static ALL: LazyLock<Vec<ServerVariable>> = LazyLock::new(|| {
         .iter()
         .flat_map(|row| &row.names)
     {
-        if let Some(fact) = catalog::find(&format!("mysql.{name}"))
+        if let Some(fact) = catalog::find_by_name(&format!("mysql.{name}"))
             && all.iter().all(|setting| setting.name != name)
         {
             all.push(ServerVariable { name, fact });
@@ -36,7 +33,6 @@ pub static ALL: LazyLock<Vec<ServerVariable>> = LazyLock::new(|| {
     all
 });
 
-/// Whether `version` is of series `major.minor` or later.
 pub fn is_series_or_later(version: &Version, major: u64, minor: u64) -> bool {
     (version.number(0), version.number(1)) >= (major, minor)
 }
@@ -46,29 +42,31 @@ pub fn is_release_or_later(version: &Version, release: [u64; 3]) -> bool {
 }
 
 impl ServerVariable {
-    /// `configured` is `None` if all files were read and none sets it.
+    /// Records the setting's fact; `configured` is `None` if all files were read and none sets it.
     pub fn record(
         &self,
         facts: &mut FactSet,
         cluster: &Subject,
         configured: Option<Reading<Vec<u8>>>,
-        edition: &Edition,
+        edition: &ProductVersion,
     ) {
-        let reading = self.in_force(configured, edition);
+        let reading = self.value_in_force(configured, edition);
         facts.insert_value(
             cluster,
             self.fact,
-            reading.and_then(|text| self.value(&text)),
+            reading.and_then(|text| self.parse_value(&text)),
         );
     }
 
-    fn value(&self, text: &str) -> Result<Value, String> {
+    fn parse_value(&self, text: &str) -> Result<Value, String> {
         match self.fact.kind {
-            ValueKind::Bool => flag(self.name, text).map(Value::Bool),
-            ValueKind::Count | ValueKind::Bytes => number(text).map(Value::Whole),
-            // An unknown word is reported later, where it becomes the fact.
+            ValueKind::Bool => parse_flag(self.name, text).map(Value::Bool),
+            ValueKind::Count | ValueKind::Bytes => parse_suffixed_number(text).map(Value::Whole),
+            // An unknown word becomes malformed later, where the fact is recorded.
             ValueKind::Choice(words) => Ok(Value::Text(
-                choice(self.name, words, text).unwrap_or(text).to_owned(),
+                parse_choice(self.name, words, text)
+                    .unwrap_or(text)
+                    .to_owned(),
             )),
             ValueKind::Text
             | ValueKind::Number
@@ -79,45 +77,45 @@ impl ServerVariable {
         }
     }
 
-    /// One spelling for equal values, so that they can be compared.
+    /// The value in one spelling, so that equal values compare equal.
     pub fn canonical_value(&self, value: &[u8]) -> String {
         let text = display_safe(value.trim_ascii());
-        match self.value(&text) {
+        match self.parse_value(&text) {
             Ok(Value::Bool(on)) => on.to_string(),
             Ok(value) => value.to_string(),
             Err(_) => text,
         }
     }
 
-    /// Whether SET GLOBAL can change it in any version that the server may have.
-    pub fn is_dynamic(&self, edition: &Edition) -> bool {
+    /// Whether SET GLOBAL can change the setting in any version that the server may have.
+    pub fn is_dynamic(&self, edition: &ProductVersion) -> bool {
         let known = edition
             .product_and_version()
             .map(|(line, version)| (line.kind(), version));
         servers::server_table().may_be_dynamic(self.name, known)
     }
 
-    pub fn in_force(
+    pub fn value_in_force(
         &self,
         configured: Option<Reading<Vec<u8>>>,
-        edition: &Edition,
+        edition: &ProductVersion,
     ) -> Reading<String> {
         let name = self.name;
         let default = edition
             .product_and_version()
-            .map(|(line, version)| (line, version, default_of(name, line, version)));
+            .map(|(line, version)| (line, version, default_in_release(name, line, version)));
         let unset = match default {
-            Some((line, version, ReleaseDefault::Absent)) => {
+            Some((line, version, MysqlDefault::Absent)) => {
                 return Reading::unknown(
                     UnknownReason::Absent,
-                    format!("{} {} has no {name}", line.name(), version.base()),
+                    format!("{} {} has no {name}", line.name(), version.numeric_part()),
                 );
             }
-            Some((line, _, ReleaseDefault::Computed)) => Reading::unknown(
+            Some((line, _, MysqlDefault::Computed)) => Reading::unknown(
                 UnknownReason::Absent,
                 format!("{name} is not set; {} computes it", line.name()),
             ),
-            Some((line, version, ReleaseDefault::Fixed(value))) => Reading::known(
+            Some((line, version, MysqlDefault::Fixed(value))) => Reading::known(
                 value.to_owned(),
                 Source::Default {
                     of: release_series(line, version),
@@ -125,7 +123,9 @@ impl ServerVariable {
             ),
             None => Reading::unknown(
                 UnknownReason::NotCollected,
-                format!("{name} is not set, and its default depends on the unknown version"),
+                format!(
+                    "{name} is not set, and its default depends on the server's version, which is unknown"
+                ),
             ),
         };
         configured.map_or(unset, |reading| {
@@ -134,7 +134,7 @@ impl ServerVariable {
     }
 }
 
-/// `MySQL 8.0`, `MariaDB 10.11`.
+/// A product and series, such as `MariaDB 10.11`.
 pub fn release_series(line: ProductLine, version: &Version) -> String {
     format!(
         "{} {}.{}",
@@ -144,7 +144,11 @@ pub fn release_series(line: ProductLine, version: &Version) -> String {
     )
 }
 
-pub fn default_of(name: &str, line: ProductLine, version: &Version) -> ReleaseDefault<'static> {
+pub fn default_in_release(
+    name: &str,
+    line: ProductLine,
+    version: &Version,
+) -> MysqlDefault<'static> {
     servers::server_table().mysql_default(name, line.kind(), version)
 }
 
@@ -152,9 +156,10 @@ pub fn find_variable(name: &str) -> Option<&'static ServerVariable> {
     ALL.iter().find(|setting| setting.name == name)
 }
 
-/// Choices are case-insensitive, and some accept numbers or synonyms. The numbers of checksums, and
-/// those of doublewrite above 1, differ between versions.
-fn choice(name: &str, words: &[&'static str], text: &str) -> Option<&'static str> {
+/// The word of `words` that `text` means, in any letter case. `innodb_flush_method` also takes
+/// numbers, `innodb_doublewrite` numbers and synonyms. Other numbers are rejected, because their
+/// meaning differs between versions.
+fn parse_choice(name: &str, words: &[&'static str], text: &str) -> Option<&'static str> {
     let text = text.to_ascii_lowercase();
     let by_number = || words.get(text.parse::<usize>().ok()?).copied();
     let text = match (name, text.as_str()) {
@@ -169,13 +174,15 @@ fn choice(name: &str, words: &[&'static str], text: &str) -> Option<&'static str
         .copied()
 }
 
-/// A switch as in my_getopt. log_bin is a path prefix, and off only if empty.
-pub fn flag(name: &str, text: &str) -> Result<bool, String> {
+/// Parses a switch as my_getopt does. log_bin is a path prefix, and off only if empty.
+pub fn parse_flag(name: &str, text: &str) -> Result<bool, String> {
     if name == "log_bin" {
-        // Servers report 0 or 1; a log_bin path named like a switch is surely a mistake.
+        // Servers report 0 or 1. A log_bin path such as `on` is certainly a mistake.
         return match text.to_ascii_lowercase().as_str() {
             "" | "0" => Ok(false),
-            "off" | "false" | "on" | "true" => Err(format!("`{text}` is a file name for log_bin")),
+            "off" | "false" | "on" | "true" => {
+                Err(format!("log_bin takes `{text}` as a file name"))
+            }
             _ => Ok(true),
         };
     }
@@ -186,8 +193,8 @@ pub fn flag(name: &str, text: &str) -> Result<bool, String> {
     }
 }
 
-/// With units of powers of 1024, as in my_getopt.
-pub fn number(text: &str) -> Result<u64, String> {
+/// Parses a number with an optional unit, a power of 1024, as my_getopt does.
+pub fn parse_suffixed_number(text: &str) -> Result<u64, String> {
     let refuse = || format!("`{text}` is not a number");
     let (digits, unit) = match text.char_indices().next_back() {
         Some((at, letter)) if letter.is_ascii_alphabetic() => {
@@ -215,17 +222,16 @@ mod tests {
 
     use super::*;
     use crate::facts::catalog::mysql::{self, FlushMethod};
-    use crate::facts::{Area, Choice};
+    use crate::facts::{Choice, ServerArea};
 
-    fn edition(line: ProductLine, version: &str) -> Edition {
-        let read = || Source::call("test");
-        Edition {
+    fn edition(line: ProductLine, version: &str) -> ProductVersion {
+        let read = || Source::system_call("test");
+        ProductVersion {
             line: Reading::known(line, read()),
             version: Reading::known(Version::parse(version).unwrap(), read()),
         }
     }
 
-    /// Every word of every choice is parsed in any case, and no other.
     #[test]
     fn a_word_that_no_server_takes_is_malformed() {
         let cluster = Subject::cluster("/var/lib/mysql");
@@ -239,7 +245,7 @@ mod tests {
             for word in words.iter().chain(&["sideways"]) {
                 let mut facts = FactSet::default();
                 let written = word.to_ascii_uppercase().into_bytes();
-                let configured = Reading::known(written, Source::line("/etc/mysql/my.cnf", 3));
+                let configured = Reading::known(written, Source::file_line("/etc/mysql/my.cnf", 3));
                 setting.record(
                     &mut facts,
                     &cluster,
@@ -259,7 +265,7 @@ mod tests {
         assert_eq!(choices, 3);
     }
 
-    /// Every fact named after a setting is recorded.
+    /// Every fact named after a setting has a row in the table of settings.
     #[test]
     fn whatever_has_a_fact_is_in_the_table() {
         let read = [
@@ -267,7 +273,7 @@ mod tests {
             "mysql.log_bin",
             "mysql.sync_binlog",
         ];
-        for info in catalog::all()
+        for info in catalog::all_keys()
             .filter(|info| info.name.starts_with("mysql.innodb_") || read.contains(&info.name))
         {
             let place = [mysql::INNODB_DATA.name()].contains(&info.name);
@@ -280,7 +286,7 @@ mod tests {
         }
         for setting in ALL.iter() {
             assert!(
-                servers::exposed_settings(Area::Mysql).contains_key(setting.name),
+                servers::exposed_settings(ServerArea::Mysql).contains_key(setting.name),
                 "{}",
                 setting.name
             );
@@ -288,8 +294,8 @@ mod tests {
         assert_eq!(ALL.len(), 25);
     }
 
-    /// Dynamic settings may differ from the files; for an unknown release those of either product
-    /// count.
+    /// A running server's dynamic settings may differ from its files. If the release is unknown, a
+    /// setting that is dynamic in either product counts as dynamic.
     #[test]
     fn what_set_global_changes_is_known_by_release() {
         use ProductLine::{Mariadb, Mysql};
@@ -312,7 +318,7 @@ mod tests {
                 "{name} {version}"
             );
         }
-        let unknown = Edition::unknown_program();
+        let unknown = ProductVersion::without_program();
         assert!(
             find_variable("innodb_doublewrite")
                 .unwrap()
@@ -325,10 +331,10 @@ mod tests {
         );
     }
 
-    fn default(name: &str, line: ProductLine, version: &str) -> Option<String> {
+    fn default_text(name: &str, line: ProductLine, version: &str) -> Option<String> {
         find_variable(name)
             .unwrap()
-            .in_force(None, &edition(line, version))
+            .value_in_force(None, &edition(line, version))
             .value()
             .cloned()
     }
@@ -378,7 +384,7 @@ mod tests {
             ("innodb_redo_log_capacity", Mysql, "8.0.36", None),
         ] {
             assert_eq!(
-                default(name, line, version).as_deref(),
+                default_text(name, line, version).as_deref(),
                 expected,
                 "{name} {version}"
             );
@@ -396,7 +402,7 @@ mod tests {
             ("1x", None),
             ("99999999999T", None),
         ] {
-            assert_eq!(number(text).ok(), expected, "{text}");
+            assert_eq!(parse_suffixed_number(text).ok(), expected, "{text}");
         }
         for (text, expected) in [
             ("0", Some("fsync")),
@@ -405,23 +411,23 @@ mod tests {
             ("6", None),
         ] {
             assert_eq!(
-                choice("innodb_flush_method", FlushMethod::WORDS, text),
+                parse_choice("innodb_flush_method", FlushMethod::WORDS, text),
                 expected,
                 "{text}"
             );
         }
-        assert_eq!(flag("log_bin", "/srv/binlog"), Ok(true));
-        assert_eq!(flag("log_bin", ""), Ok(false));
-        assert!(flag("log_bin", "off").is_err());
+        assert_eq!(parse_flag("log_bin", "/srv/binlog"), Ok(true));
+        assert_eq!(parse_flag("log_bin", ""), Ok(false));
+        assert!(parse_flag("log_bin", "off").is_err());
     }
 
     proptest! {
         #[test]
         fn any_text_is_a_value_or_none(text: String) {
             for name in ["log_bin", "innodb_use_native_aio"] {
-                let _ = flag(name, &text);
+                let _ = parse_flag(name, &text);
             }
-            let _ = number(&text);
+            let _ = parse_suffixed_number(&text);
             for setting in ALL.iter() {
                 let _ = setting.canonical_value(text.as_bytes());
             }
@@ -431,7 +437,7 @@ mod tests {
         fn numbers_have_powers_of_1024(count in 0u64..1000, unit in 0u32..7) {
             let letter = ["", "k", "M", "g", "T", "p", "E"][unit as usize];
             let expect = count.checked_mul(1 << (10 * unit));
-            prop_assert_eq!(number(&format!("{count}{letter}")).ok(), expect);
+            prop_assert_eq!(parse_suffixed_number(&format!("{count}{letter}")).ok(), expect);
         }
     }
 }

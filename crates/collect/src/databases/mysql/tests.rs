@@ -1,15 +1,15 @@
-//! A running MariaDB with option files, and the facts that remain when part of that cannot be read.
+//! A running MariaDB with option files; facts that remain when parts cannot be read.
 
-mod named;
-mod places;
+mod config_argument;
+mod log_directories;
 
-use crate::facts::Area;
+use crate::facts::ServerArea;
 use proptest::prelude::*;
 
 use super::*;
 use crate::facts::catalog::{cluster, mysql};
 use crate::facts::{Reading, Scope, ServerKind, Subject, UnknownReason};
-use crate::host::{ConfigDirective, Dialect, HostErrorKind, Moment, Question, Stat, Tool};
+use crate::host::{ConfigDialect, ConfigDirective, HostErrorKind, Moment, Question, Stat, Tool};
 use crate::testing::{FakeHost, displayed_text, note_sentences};
 
 const MARIADB: &str =
@@ -18,10 +18,10 @@ const MYSQL: &str =
     "/usr/sbin/mysqld  Ver 8.0.36 for Linux on x86_64 (MySQL Community Server - GPL)\n";
 
 fn stat(mode: u64, inode: u64, changed: u64) -> Vec<u8> {
-    owned(27, mode, inode, changed)
+    owned_stat(27, mode, inode, changed)
 }
 
-fn owned(uid: u64, mode: u64, inode: u64, changed: u64) -> Vec<u8> {
+fn owned_stat(uid: u64, mode: u64, inode: u64, changed: u64) -> Vec<u8> {
     let (gid, major, minor, node_major, node_minor, size) = (27, 8, 1, 0, 0, 1);
     Stat {
         mode,
@@ -33,29 +33,29 @@ fn owned(uid: u64, mode: u64, inode: u64, changed: u64) -> Vec<u8> {
         node_minor,
         inode,
         size,
-        ctime: Some(Moment::in_second(changed)),
+        ctime: Some(Moment::from_second(changed)),
     }
     .encode()
 }
 
-fn directory(fake: FakeHost, path: &str, inode: u64) -> FakeHost {
+fn with_directory(fake: FakeHost, path: &str, inode: u64) -> FakeHost {
     fake.answer(Question::RealPath(path.into()), path)
         .answer(Question::Stat(path.into()), stat(0o040_755, inode, 5))
 }
 
-/// Lines `[group]`, `name=value` and includes.
-fn cnf(fake: FakeHost, path: &str, lines: &[(&str, &str)]) -> FakeHost {
+/// Option-file content: `[group]`, `name=value` and includes.
+fn with_option_file(fake: FakeHost, path: &str, lines: &[(&str, &str)]) -> FakeHost {
     let setting = |(line, (key, value)): (u32, &(&str, &str))| {
         ConfigDirective::new(line, *key, *value).encode()
     };
     let answer: Vec<u8> = (1..).zip(lines).flat_map(setting).collect();
-    fake.answer(Question::Config(path.into(), Dialect::Mysql), answer)
+    fake.answer(Question::Config(path.into(), ConfigDialect::Mysql), answer)
         .answer(Question::Stat(path.into()), stat(0o100_644, 9, 50))
 }
 
 const SOCKET: &str = "/run/mysqld/mysqld.sock";
 
-/// A server that accepts root and gives this answer.
+/// Adds a server that accepts root and answers with these lines.
 fn with_reply(fake: FakeHost, lines: &str) -> FakeHost {
     fake.answer(Question::Identity, "euid=0\n")
         .answer(Question::Stat(SOCKET.into()), stat(0o140_777, 12, 1200))
@@ -65,8 +65,9 @@ fn with_reply(fake: FakeHost, lines: &str) -> FakeHost {
         )
 }
 
-/// MariaDB, process 10, in /srv/db, started at 1100.5 s; its answer adds nothing to its files.
-fn running(program: &str, version: &str) -> FakeHost {
+/// MariaDB as process 10, with data in /srv/db, started at 1100.5 s. Its answer has no values
+/// beyond those of its files.
+fn running_host(program: &str, version: &str) -> FakeHost {
     let tool = if program.ends_with("mariadbd") {
         Tool::Mariadbd
     } else {
@@ -101,20 +102,20 @@ fn running(program: &str, version: &str) -> FakeHost {
         );
     let fake = ["/etc", "/etc/mysql"]
         .iter()
-        .fold(fake, |fake, path| directory(fake, path, 4));
-    with_reply(directory(fake, "/srv/db", 3), "")
+        .fold(fake, |fake, path| with_directory(fake, path, 4));
+    with_reply(with_directory(fake, "/srv/db", 3), "")
 }
 
 fn collect_all(fake: &FakeHost) -> FactSet {
     collect(fake, &Request::default())
 }
 
-fn db() -> Subject {
+fn db_cluster() -> Subject {
     Subject::cluster("/srv/db")
 }
 
 fn value_and_source(facts: &FactSet, name: &str) -> String {
-    match facts.reading_by_name(&db(), name) {
+    match facts.reading_by_name(&db_cluster(), name) {
         Reading::Known { value, source } => format!("{value} {source}"),
         Reading::Unknown { why, .. } => format!("? {why}"),
     }
@@ -122,8 +123,8 @@ fn value_and_source(facts: &FactSet, name: &str) -> String {
 
 #[test]
 fn a_running_server_with_includes_and_where_each_setting_is_set() {
-    let fake = running("/usr/sbin/mariadbd", MARIADB);
-    let fake = cnf(
+    let fake = running_host("/usr/sbin/mariadbd", MARIADB);
+    let fake = with_option_file(
         fake,
         "/etc/mysql/my.cnf",
         &[
@@ -132,7 +133,7 @@ fn a_running_server_with_includes_and_where_each_setting_is_set() {
             ("includedir", "/etc/mysql/conf.d"),
         ],
     );
-    let fake = cnf(
+    let fake = with_option_file(
         fake,
         "/etc/mysql/conf.d/b.cnf",
         &[
@@ -142,7 +143,7 @@ fn a_running_server_with_includes_and_where_each_setting_is_set() {
             ("mysqld_safe.sync_binlog", "7"),
         ],
     );
-    let fake = cnf(
+    let fake = with_option_file(
         fake,
         "/etc/mysql/conf.d/a.cnf",
         &[
@@ -156,17 +157,20 @@ fn a_running_server_with_includes_and_where_each_setting_is_set() {
         "a.cnf\0b.cnf\0c.cnf.bak\0",
     )
     .answer(Question::RealPath("/srv/db/../redo".into()), "/srv/redo");
-    let fake = directory(directory(fake, "/etc/mysql/conf.d", 6), "/srv/log", 7);
+    let fake = with_directory(with_directory(fake, "/etc/mysql/conf.d", 6), "/srv/log", 7);
     let facts = collect_all(&fake);
 
     assert_eq!(
-        facts.value(&db(), &cluster::KIND),
+        facts.value(&db_cluster(), &cluster::KIND),
         Some(ServerKind::Mariadb),
         "{}",
         displayed_text(&facts)
     );
     assert_eq!(
-        facts.value(&db(), &mysql::VERSION).unwrap().base(),
+        facts
+            .value(&db_cluster(), &mysql::VERSION)
+            .unwrap()
+            .numeric_part(),
         "10.11.19"
     );
     for (name, expected) in [
@@ -188,8 +192,8 @@ fn a_running_server_with_includes_and_where_each_setting_is_set() {
             "O_DIRECT default of MariaDB 10.11",
         ),
         ("mysql.innodb_doublewrite", "off /etc/mysql/conf.d/b.cnf:3"),
-        ("mysql.doublewrite_directory", "? absent"),
-        ("mysql.undo_directory", "? absent"),
+        ("mysql.doublewrite_directory", "? not available"),
+        ("mysql.undo_directory", "? not available"),
         ("mysql.sync_binlog", "1 /etc/mysql/my.cnf:2"),
         ("mysql.log_bin", "yes /etc/mysql/conf.d/a.cnf:2"),
         ("mysql.user", "mysql stat /srv/db"),
@@ -197,21 +201,24 @@ fn a_running_server_with_includes_and_where_each_setting_is_set() {
     ] {
         assert_eq!(value_and_source(&facts, name), expected, "{name}");
     }
-    assert!(facts.lacks_area(&db(), Area::Pg) && !facts.lacks_area(&db(), Area::Mysql));
+    assert!(
+        facts.is_of_other_area(&db_cluster(), ServerArea::Pg)
+            && !facts.is_of_other_area(&db_cluster(), ServerArea::Mysql)
+    );
 }
 
 #[test]
 fn what_is_said_later_wins_and_what_was_persisted_wins_over_all() {
-    let fake = running("/usr/sbin/mysqld", MYSQL).answer(
+    let fake = running_host("/usr/sbin/mysqld", MYSQL).answer(
         Question::CommandLine(10),
         "--defaults_file=/own.cnf\n--sync_binlog=5\n--disable_log_bin=1\n",
     );
-    let fake = cnf(
+    let fake = with_option_file(
         fake,
         "/etc/my.cnf",
         &[("mysqld.innodb_flush_method", "nosync")],
     );
-    let fake = cnf(
+    let fake = with_option_file(
         fake,
         "/own.cnf",
         &[
@@ -224,7 +231,7 @@ fn what_is_said_later_wins_and_what_was_persisted_wins_over_all() {
     let auto = "/srv/db/mysqld-auto.cnf";
     let fake = fake
         .answer(
-            Question::Config(auto.into(), Dialect::MysqlPersisted),
+            Question::Config(auto.into(), ConfigDialect::MysqlPersisted),
             persisted,
         )
         .answer(Question::Stat(auto.into()), stat(0o100_640, 8, 50));
@@ -246,18 +253,22 @@ fn what_is_said_later_wins_and_what_was_persisted_wins_over_all() {
     }
 }
 
-/// MySQL 8.0 manual, persisted_globals_load.
+/// Source: MySQL 8.0 manual, persisted_globals_load.
 #[test]
 fn what_was_persisted_counts_only_where_it_is_read() {
     let auto = "/srv/db/mysqld-auto.cnf";
     let base = |lines: &[(&str, &str)]| {
         let persisted = ConfigDirective::new(1, "persisted.sync_binlog", "100").encode();
-        cnf(running("/usr/sbin/mysqld", MYSQL), "/etc/my.cnf", lines)
-            .answer(
-                Question::Config(auto.into(), Dialect::MysqlPersisted),
-                persisted,
-            )
-            .answer(Question::Stat(auto.into()), stat(0o100_640, 8, 50))
+        with_option_file(
+            running_host("/usr/sbin/mysqld", MYSQL),
+            "/etc/my.cnf",
+            lines,
+        )
+        .answer(
+            Question::Config(auto.into(), ConfigDialect::MysqlPersisted),
+            persisted,
+        )
+        .answer(Question::Stat(auto.into()), stat(0o100_640, 8, 50))
     };
     let sync = |fake: FakeHost| value_and_source(&collect_all(&fake), "mysql.sync_binlog");
     assert_eq!(
@@ -291,8 +302,8 @@ fn what_was_persisted_counts_only_where_it_is_read() {
 #[test]
 fn what_was_changed_since_the_start_is_not_in_force() {
     let base = || {
-        cnf(
-            running("/usr/sbin/mariadbd", MARIADB),
+        with_option_file(
+            running_host("/usr/sbin/mariadbd", MARIADB),
             "/etc/my.cnf",
             &[("mysqld.sync_binlog", "1")],
         )
@@ -317,7 +328,7 @@ fn what_was_changed_since_the_start_is_not_in_force() {
         "/srv/db /proc/10/cwd",
         "where it works stays certain"
     );
-    // `sed -i` and a restart in one second.
+    // `sed -i` and a restart may fall in the same second.
     let exact = |nanos| {
         let changed = format!(
             "mode=33188 uid=27 gid=27 major=8 minor=1 node_major=0 node_minor=0 inode=9 size=1 changed=1100.{nanos}"
@@ -340,14 +351,19 @@ fn what_was_changed_since_the_start_is_not_in_force() {
     );
 }
 
-/// From 11 on the flush method sets it too; only the server reports the value.
+/// From MariaDB 11 on, the flush method also sets innodb_data_file_buffering; only the server
+/// reports the result.
 #[test]
 fn the_flush_method_leaves_open_what_it_makes_of_other_settings() {
     const ELEVEN: &str = "mariadbd  Ver 11.4.2-MariaDB for debian-linux-gnu on x86_64";
     let name = "mysql.innodb_data_file_buffering";
     let set = [("mysqld.innodb_flush_method", "fsync")];
     let told_of = |version: &str, lines: &[(&str, &str)], says: &str| {
-        let fake = cnf(running("/usr/sbin/mariadbd", version), "/etc/my.cnf", lines);
+        let fake = with_option_file(
+            running_host("/usr/sbin/mariadbd", version),
+            "/etc/my.cnf",
+            lines,
+        );
         value_and_source(&collect_all(&with_reply(fake, says)), name)
     };
     let said = "innodb_data_file_buffering\t";
@@ -364,7 +380,11 @@ fn the_flush_method_leaves_open_what_it_makes_of_other_settings() {
         told_of(ELEVEN, &set, "innodb_io_capacity\t200\n"),
         "? ambiguous"
     );
-    assert_eq!(told_of(MARIADB, &set, ""), "? absent", "10.11 has none");
+    assert_eq!(
+        told_of(MARIADB, &set, ""),
+        "? not available",
+        "10.11 has none"
+    );
 }
 
 /// SET GLOBAL leaves no trace in any file.
@@ -376,8 +396,8 @@ fn what_the_server_says_is_in_force_and_the_line_is_named_that_says_so_too() {
         ("mysqld.log_bin", "x"),
     ];
     let base = || {
-        cnf(
-            running("/usr/sbin/mariadbd", MARIADB),
+        with_option_file(
+            running_host("/usr/sbin/mariadbd", MARIADB),
             "/etc/my.cnf",
             &lines,
         )
@@ -416,7 +436,7 @@ fn what_the_server_says_is_in_force_and_the_line_is_named_that_says_so_too() {
             .count()
     };
     assert_eq!(
-        warned("innodb_flush_log_at_trx_commit is 1 in /etc/my.cnf:2 and 2 in the running server"),
+        warned("innodb_flush_log_at_trx_commit is 1 in /etc/my.cnf:2 but 2 in the running server"),
         1
     );
     assert_eq!(
@@ -430,8 +450,8 @@ fn what_the_server_says_is_in_force_and_the_line_is_named_that_says_so_too() {
 #[test]
 fn what_a_server_that_says_nothing_may_have_been_told_is_unknown() {
     let base = || {
-        cnf(
-            running("/usr/sbin/mariadbd", MARIADB),
+        with_option_file(
+            running_host("/usr/sbin/mariadbd", MARIADB),
             "/etc/my.cnf",
             &[("mysqld.sync_binlog", "1")],
         )
@@ -444,15 +464,15 @@ fn what_a_server_that_says_nothing_may_have_been_told_is_unknown() {
     let old = Question::Run(Tool::Mariadbd, vec!["--version".to_owned()]);
     for (fake, expected, asks) in [
         (base().answer(Question::Identity, "euid=1000\n"), "? not collected", false),
-        // It would log the connection.
+        // MariaDB 10.3 would log the connection.
         (base().answer(old, MARIADB.replace("10.11.19", "10.3.39")), "? not collected", false),
-        (base().refuse(Question::Stat(SOCKET.into()), HostErrorKind::Absent), "? absent", false),
+        (base().refuse(Question::Stat(SOCKET.into()), HostErrorKind::Absent), "? not available", false),
         (
             base().answer(
                 Question::Stat(SOCKET.into()),
                 b"mode=49663 uid=1000 gid=27 major=8 minor=1 node_major=0 node_minor=0 inode=12 size=0",
             ),
-            "? absent",
+            "? not available",
             false,
         ),
         (base().refuse(Question::MysqlSettings(SOCKET.into()), HostErrorKind::Denied), "? denied", true),
@@ -467,8 +487,8 @@ fn what_a_server_that_says_nothing_may_have_been_told_is_unknown() {
         let facts = collect_all(&fake);
         assert_eq!(value_and_source(&facts, "mysql.sync_binlog"), expected, "{}", displayed_text(&facts));
         assert_eq!(asked(&fake), asks, "{expected}");
-        assert!(facts.get(&db(), &mysql::FLUSH_METHOD).is_known(), "no server takes that while it runs");
-        if let Reading::Unknown { detail, remedy, .. } = facts.get(&db(), &mysql::SYNC_BINLOG) {
+        assert!(facts.get(&db_cluster(), &mysql::FLUSH_METHOD).is_known(), "no server takes that while it runs");
+        if let Reading::Unknown { detail, remedy, .. } = facts.get(&db_cluster(), &mysql::SYNC_BINLOG) {
             assert!(detail.contains("was 1") && detail.contains("SET GLOBAL"), "{detail}");
             assert!(remedy.is_some());
         }
@@ -477,21 +497,29 @@ fn what_a_server_that_says_nothing_may_have_been_told_is_unknown() {
 
 #[test]
 fn what_the_server_may_see_otherwise_is_unknown() {
-    let base = || running("/usr/sbin/mariadbd", MARIADB);
+    let base = || running_host("/usr/sbin/mariadbd", MARIADB);
     let sync = |fake: FakeHost| value_and_source(&collect_all(&fake), "mysql.sync_binlog");
     let one = &[("mysqld.sync_binlog", "1")][..];
     assert_eq!(sync(base()), "0 default of MariaDB 10.11");
     assert_eq!(
-        sync(cnf(base(), "/etc/my.cnf", &[("mysqld.sync_b", "")])),
+        sync(with_option_file(
+            base(),
+            "/etc/my.cnf",
+            &[("mysqld.sync_b", "")]
+        )),
         "? ambiguous",
         "an abbreviation"
     );
     assert_eq!(
-        sync(cnf(base(), "/etc/my.cnf", &[("mysqld.sync_binlog", "")])),
+        sync(with_option_file(
+            base(),
+            "/etc/my.cnf",
+            &[("mysqld.sync_binlog", "")]
+        )),
         "? ambiguous"
     );
     assert_eq!(
-        sync(cnf(
+        sync(with_option_file(
             base(),
             "/etc/my.cnf",
             &[("include", "more.cnf"), one[0]]
@@ -499,7 +527,7 @@ fn what_the_server_may_see_otherwise_is_unknown() {
         "1 /etc/my.cnf:2"
     );
     assert_eq!(
-        sync(cnf(
+        sync(with_option_file(
             base(),
             "/etc/my.cnf",
             &[one[0], ("include", "more.cnf")]
@@ -507,12 +535,16 @@ fn what_the_server_may_see_otherwise_is_unknown() {
         "? ambiguous"
     );
     assert_eq!(
-        sync(cnf(base(), "/etc/my.cnf", &[("includedir", "/gone")])),
+        sync(with_option_file(
+            base(),
+            "/etc/my.cnf",
+            &[("includedir", "/gone")]
+        )),
         "? malformed"
     );
     assert_eq!(
         sync(base().refuse(
-            Question::Config("/etc/my.cnf".into(), Dialect::Mysql),
+            Question::Config("/etc/my.cnf".into(), ConfigDialect::Mysql),
             HostErrorKind::Denied
         )),
         "? denied"
@@ -526,8 +558,8 @@ fn what_the_server_may_see_otherwise_is_unknown() {
         sync(ours.refuse(Question::Environment(10), HostErrorKind::Denied)),
         "1 /proc/10/cmdline"
     );
-    // It is world-writable, so the server ignores it.
-    let open = cnf(base(), "/etc/my.cnf", one);
+    // The file is world-writable, so the server ignores it.
+    let open = with_option_file(base(), "/etc/my.cnf", one);
     let open = open.answer(Question::Stat("/etc/my.cnf".into()), stat(0o100_666, 9, 50));
     let facts = collect_all(&open);
     assert_eq!(
@@ -541,9 +573,9 @@ fn what_the_server_may_see_otherwise_is_unknown() {
         "{:?}",
         note_sentences(&facts)
     );
-    // A version's group counts only if the version is known.
+    // The option group of a version counts only if the server's version is known.
     let other = base().symlink("/proc/10/exe", "/opt/mariadbd");
-    let facts = collect_all(&cnf(
+    let facts = collect_all(&with_option_file(
         other,
         "/etc/my.cnf",
         &[("mariadb-10.11.sync_binlog", "1")],
@@ -557,7 +589,7 @@ fn what_the_server_may_see_otherwise_is_unknown() {
         value_and_source(&facts, "cluster.kind"),
         "mariadb /proc/10/exe"
     );
-    // In a container the same path may be another program.
+    // In a container another program may have the same path.
     let other = base().answer(
         Question::Stat("/proc/10/exe".into()),
         stat(0o100_755, 78, 5),
@@ -571,9 +603,9 @@ fn what_the_server_may_see_otherwise_is_unknown() {
 #[test]
 fn a_server_in_another_name_space_is_not_mixed_up_with_what_is_here() {
     let fake =
-        running("/usr/sbin/mariadbd", MARIADB).answer(Question::Tablespaces(10), "8 1 4711\n");
+        running_host("/usr/sbin/mariadbd", MARIADB).answer(Question::Tablespaces(10), "8 1 4711\n");
     let facts = collect_all(&fake);
-    assert_eq!(facts.subjects(Scope::Cluster).count(), 0);
+    assert_eq!(facts.subjects_of_scope(Scope::Cluster).count(), 0);
     assert!(
         note_sentences(&facts)
             .iter()
@@ -596,8 +628,8 @@ fn what_is_installed_is_found_where_packages_put_it_and_a_directory_that_is_aske
                 Question::Run(Tool::Mariadbd, vec!["--version".to_owned()]),
                 MARIADB,
             );
-        let fake = directory(
-            directory(fake, "/var/lib/mysql", 3),
+        let fake = with_directory(
+            with_directory(fake, "/var/lib/mysql", 3),
             "/var/lib/mysql/mysql",
             4,
         );
@@ -606,7 +638,7 @@ fn what_is_installed_is_found_where_packages_put_it_and_a_directory_that_is_aske
             stat(0o100_644, 9, 5),
         )
     };
-    let facts = collect_all(&cnf(
+    let facts = collect_all(&with_option_file(
         installed(FakeHost::default()),
         "/etc/my.cnf",
         &[("mysqld.sync_binlog", "1")],
@@ -620,8 +652,8 @@ fn what_is_installed_is_found_where_packages_put_it_and_a_directory_that_is_aske
         displayed_text(&facts)
     );
 
-    let fake = directory(
-        directory(installed(FakeHost::default()), "/srv/db", 5),
+    let fake = with_directory(
+        with_directory(installed(FakeHost::default()), "/srv/db", 5),
         "/srv/db/mysql",
         6,
     );
@@ -647,7 +679,7 @@ fn what_is_installed_is_found_where_packages_put_it_and_a_directory_that_is_aske
 
 #[test]
 fn a_server_in_a_container_is_read_as_it_sees_itself_and_found_where_it_lies_here() {
-    let fake = running("/usr/sbin/mariadbd", MARIADB)
+    let fake = running_host("/usr/sbin/mariadbd", MARIADB)
         .symlink("/proc/self/ns/mnt", "mnt:[1]")
         .symlink("/proc/10/ns/mnt", "mnt:[2]")
         .file(
@@ -680,8 +712,8 @@ fn a_server_in_a_container_is_read_as_it_sees_itself_and_found_where_it_lies_her
         )
         .answer(Question::Stat("/srv/db".into()), stat(0o040_755, 99, 5))
         .answer(Question::Stat("/mnt/vol".into()), stat(0o040_755, 3, 5));
-    let fake = cnf(fake, "/etc/my.cnf", &[("mysqld.sync_binlog", "7")]);
-    let fake = cnf(
+    let fake = with_option_file(fake, "/etc/my.cnf", &[("mysqld.sync_binlog", "7")]);
+    let fake = with_option_file(
         fake,
         "/proc/10/root/etc/my.cnf",
         &[("mysqld.sync_binlog", "1")],
@@ -703,9 +735,10 @@ fn a_server_in_a_container_is_read_as_it_sees_itself_and_found_where_it_lies_her
 
 #[test]
 fn a_process_is_believed_of_a_directory_of_its_users_whose_tablespace_it_holds() {
-    let conf = |fake: FakeHost| cnf(fake, "/etc/my.cnf", &[("mysqld.sync_binlog", "7")]);
+    let conf =
+        |fake: FakeHost| with_option_file(fake, "/etc/my.cnf", &[("mysqld.sync_binlog", "7")]);
     // Another user's process with a lower id is in the directory and claims another setting.
-    let fake = conf(running("/usr/sbin/mariadbd", MARIADB))
+    let fake = conf(running_host("/usr/sbin/mariadbd", MARIADB))
         .answer(Question::Servers, "9 1 42 mariadbd\n10 1 27 mariadbd\n")
         .answer(Question::CommandLine(9), "--sync_binlog=1\n")
         .answer(Question::Environment(9), "")
@@ -729,7 +762,7 @@ fn a_process_is_believed_of_a_directory_of_its_users_whose_tablespace_it_holds()
 #[test]
 fn a_directory_that_is_another_s_here_is_none_of_a_process_that_shows_its_own_in_its_place() {
     let seen = |owner: u64| {
-        let fake = running("/usr/sbin/mariadbd", MARIADB)
+        let fake = running_host("/usr/sbin/mariadbd", MARIADB)
             .symlink("/proc/self/ns/mnt", "mnt:[1]")
             .symlink("/proc/10/ns/mnt", "mnt:[2]")
             .answer(
@@ -742,7 +775,7 @@ fn a_directory_that_is_another_s_here_is_none_of_a_process_that_shows_its_own_in
             )
             .answer(
                 Question::Stat("/srv/db".into()),
-                owned(owner, 0o040_755, 3, 5),
+                owned_stat(owner, 0o040_755, 3, 5),
             );
         value_and_source(&collect_all(&fake), "mysql.running")
     };
@@ -753,8 +786,8 @@ fn a_directory_that_is_another_s_here_is_none_of_a_process_that_shows_its_own_in
 #[test]
 fn whether_a_server_runs_is_unknown_where_a_process_may_be_it() {
     let installed = |servers: &str| {
-        let fake = directory(
-            directory(FakeHost::default(), "/var/lib/mysql", 3),
+        let fake = with_directory(
+            with_directory(FakeHost::default(), "/var/lib/mysql", 3),
             "/var/lib/mysql/mysql",
             4,
         );
@@ -796,10 +829,9 @@ fn whether_a_server_runs_is_unknown_where_a_process_may_be_it() {
 }
 
 proptest! {
-    /// Any web of includes terminates within the bound on files.
     #[test]
     fn any_web_of_includes_ends(web in prop::collection::vec((0usize..6, 0usize..6, 0usize..3), 0..40)) {
-        let mut fake = running("/usr/sbin/mariadbd", MARIADB).symlink("/etc/my.cnf", "x");
+        let mut fake = running_host("/usr/sbin/mariadbd", MARIADB).symlink("/etc/my.cnf", "x");
         for from in 0..6 {
             let path = if from == 0 { "/etc/my.cnf".to_owned() } else { format!("/web/{from}.cnf") };
             let to = |to: usize| if to == 0 { "/etc/my.cnf".to_owned() } else { format!("/web/{to}.cnf") };
@@ -809,22 +841,21 @@ proptest! {
                 _ => ("mysqld.sync_binlog", b.to_string()),
             }).collect();
             let lines: Vec<(&str, &str)> = lines.iter().map(|(key, value)| (*key, value.as_str())).collect();
-            fake = cnf(fake, &path, &lines);
+            fake = with_option_file(fake, &path, &lines);
         }
         let fake = fake.answer(Question::List("/web".into()), "1.cnf\x002.cnf\x003.cnf\x00");
         collect_all(&fake);
         prop_assert!(fake.asked_questions().len() <= 256 * 10 + 1000, "{}", fake.asked_questions().len());
     }
 
-    /// Hostile answers affect only their own facts.
     #[test]
     fn hostile_answers_never_fail(line: Vec<u8>, environment: Vec<u8>, file: Vec<u8>, version: Vec<u8>, stat: Vec<u8>, said: Vec<u8>) {
-        let fake = running("/usr/sbin/mariadbd", MARIADB)
+        let fake = running_host("/usr/sbin/mariadbd", MARIADB)
             .answer(Question::CommandLine(10), line)
             .answer(Question::Environment(10), environment)
             .answer(Question::MysqlSettings(SOCKET.into()), [b"datadir\t/srv/db\nsync_binlog\t", said.as_slice()].concat())
-            .answer(Question::Config("/etc/my.cnf".into(), Dialect::Mysql), &file)
-            .answer(Question::Config("/srv/db/mysqld-auto.cnf".into(), Dialect::MysqlPersisted), file)
+            .answer(Question::Config("/etc/my.cnf".into(), ConfigDialect::Mysql), &file)
+            .answer(Question::Config("/srv/db/mysqld-auto.cnf".into(), ConfigDialect::MysqlPersisted), file)
             .answer(Question::Run(Tool::Mariadbd, vec!["--version".to_owned()]), version)
             .file("/proc/10/stat", &stat)
             .answer(Question::ProcessStart(10), stat);
@@ -833,14 +864,14 @@ proptest! {
     }
 }
 
-/// MySQL 8.0.30 release notes: where the capacity is set, the two old settings are ignored.
+/// If the capacity is set, MySQL ignores the two old settings (MySQL 8.0.30 release notes).
 #[test]
 fn the_old_sizes_of_the_redo_log_are_ignored_where_its_capacity_is_set() {
     const CAPACITY: (&str, &str) = ("mysqld.innodb_redo_log_capacity", "1G");
     const SIZE: (&str, &str) = ("mysqld.innodb_log_file_size", "512M");
     const FILES: (&str, &str) = ("mysqld.innodb_log_files_in_group", "3");
     let ignored = |program: &str, version: &str, lines: &[(&str, &str)]| {
-        let fake = cnf(running(program, version), "/etc/my.cnf", lines);
+        let fake = with_option_file(running_host(program, version), "/etc/my.cnf", lines);
         value_and_source(&collect_all(&fake), "mysql.redo_sizes_ignored")
     };
     let mysql = |lines: &[(&str, &str)]| ignored("/usr/sbin/mysqld", MYSQL, lines);
@@ -865,23 +896,23 @@ fn the_old_sizes_of_the_redo_log_are_ignored_where_its_capacity_is_set() {
     let before = MYSQL.replace("8.0.36", "8.0.29");
     assert_eq!(
         ignored("/usr/sbin/mysqld", &before, &[SIZE, CAPACITY]),
-        "? absent"
+        "? not available"
     );
     assert_eq!(
         ignored("/usr/sbin/mariadbd", MARIADB, &[SIZE, CAPACITY]),
-        "? absent",
+        "? not available",
         "it knows only those"
     );
 }
 
 #[test]
 fn a_refusal_says_what_was_refused() {
-    let fake = running("/usr/sbin/mariadbd", MARIADB).refuse(
-        Question::Config("/etc/my.cnf".into(), Dialect::Mysql),
+    let fake = running_host("/usr/sbin/mariadbd", MARIADB).refuse(
+        Question::Config("/etc/my.cnf".into(), ConfigDialect::Mysql),
         HostErrorKind::Denied,
     );
     let facts = collect_all(&fake);
-    let reading = facts.get(&db(), &mysql::SYNC_BINLOG);
+    let reading = facts.get(&db_cluster(), &mysql::SYNC_BINLOG);
     assert!(
         matches!(reading, Reading::Unknown { why: UnknownReason::Denied, ref detail, .. } if detail.contains("my.cnf"))
     );

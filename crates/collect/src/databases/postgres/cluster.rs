@@ -1,12 +1,11 @@
 //! The facts of one cluster, joined from its directory, configuration, process and own answer.
 //!
 //! A running server's answer overrides the files; a difference is reported as a pending reload.
-//! Without an answer, files count only if unchanged since the start. In another mount namespace the
-//! data directory has another path than here. Only a `postmaster.pid` with the process id, in a
-//! directory of the process's user, proves the directory.
+//! Without an answer, files count only if they have not changed since the start. In another mount
+//! namespace the data directory has a different path than in ours.
 
 use crate::facts::note::{PostgresNote, ServerNote};
-use crate::facts::{Area, Note};
+use crate::facts::{Note, ServerArea};
 use std::path::{Path, PathBuf};
 
 use super::checksums;
@@ -15,51 +14,49 @@ use super::config_load::ConfigLoad;
 use super::counters;
 use super::process::Postmaster;
 use super::server::{self, SettingsReply};
-use super::{installed, settings};
+use super::{installed_clusters, settings};
 use crate::collector::Request;
 use crate::databases::config_argument::ConfigArgument;
 use crate::databases::mount_namespace::{self, NamespaceHost};
-use crate::databases::servers::{self, Proof, Unproven};
+use crate::databases::servers::{self, ServingProof, UnprovenProcess};
+use crate::error_readings::error_reading;
 use crate::facts::catalog::postgres::CommitOverride;
 use crate::facts::catalog::{cluster as kind, postgres};
 use crate::facts::{FactSet, Reading, Remedy, ServerKind, Source, Subject, UnknownReason};
 use crate::host::path_from_bytes;
-use crate::host::pg_lines::MAX_OVERRIDES;
+use crate::host::pg_settings_lines::MAX_OVERRIDES;
 use crate::host::{Host, HostError, HostErrorKind, Question, Tool, path_bytes};
-use crate::refusal::error_reading;
 use crate::text::display_safe;
 use crate::version::Version;
 
-/// Each link takes several questions.
+/// Bounds the time for tablespaces, because each of their links takes several queries.
 const MAX_TABLESPACES: usize = 1000;
 
 #[derive(Clone, Debug)]
-pub struct Lead<'a> {
+pub struct ClusterLead<'a> {
     pub config_file: PathBuf,
-    /// Unless the configuration names another.
+    /// The data directory, unless the configuration names another.
     pub data_directory: Option<PathBuf>,
     pub server: Option<Postmaster>,
-    /// The file that names the data directory, if one does.
+    /// The file that names the data directory, if any.
     pub directory_source: Option<Source>,
-    /// Named by the user for a stopped server.
+    /// The configuration file that the user names for a stopped server.
     pub config_argument: Option<ConfigArgument<'a>>,
-    /// The uid for all reads.
     pub reader_uid: u32,
 }
 
-/// A cluster's directory, and its configuration so far.
 pub struct ClusterConfig<'a> {
-    lead: Lead<'a>,
-    /// The real path in our mount namespace.
+    lead: ClusterLead<'a>,
+    /// The data directory's path in our mount namespace, links resolved.
     pub data_path: PathBuf,
-    /// In the server's mount namespace.
+    /// The data directory's path in the server's mount namespace.
     server_data_path: PathBuf,
     data_source: Source,
     conf: Conf,
 }
 
-impl<'a> Lead<'a> {
-    pub fn resolve(
+impl<'a> ClusterLead<'a> {
+    pub fn resolve_config(
         self,
         host: &dyn Host,
         inside: Option<&NamespaceHost<'_>>,
@@ -122,7 +119,7 @@ impl<'a> Lead<'a> {
 }
 
 impl ClusterConfig<'_> {
-    /// Proves that no server runs on it; the error says why that is unproven.
+    /// Succeeds only if no server can be running on the directory; the error gives the reason.
     pub fn prove_stopped(&self, host: &dyn Host) -> Result<(), ServerNote> {
         match self.is_running(&PidFile::read(host, &self.server_data_path)) {
             Reading::Known { value: false, .. } => Ok(()),
@@ -131,16 +128,20 @@ impl ClusterConfig<'_> {
         }
     }
 
-    /// Whether the lead's process serves the directory. Anyone can name a process `postgres -D
+    /// Whether the lead's process serves the directory. Any user can name a process `postgres -D
     /// DIR`, but only the server's user owns the directory and can write its `postmaster.pid`.
-    pub fn prove_served(&self, host: &dyn Host, inside: Option<&NamespaceHost<'_>>) -> Proof {
+    pub fn prove_served(
+        &self,
+        host: &dyn Host,
+        inside: Option<&NamespaceHost<'_>>,
+    ) -> ServingProof {
         let Some(server) = &self.lead.server else {
-            return Proof::NoServer;
+            return ServingProof::NoServer;
         };
         let data = display_path(&self.data_path);
         let unreadable = |miss: &HostError| {
             let detail = format!("process {} may serve {data}: {miss}", server.pid);
-            Proof::Unreadable(Unproven {
+            ServingProof::Unreadable(UnprovenProcess {
                 uid: Some(server.uid),
                 detail,
             })
@@ -155,7 +156,7 @@ impl ClusterConfig<'_> {
             Ok(owner) if owner == u64::from(server.uid) => {}
             Ok(owner) => {
                 let (pid, uid) = (server.pid, server.uid);
-                return Proof::Contradicted(
+                return ServingProof::Contradicted(
                     PostgresNote::OtherOwner {
                         pid,
                         uid,
@@ -166,15 +167,15 @@ impl ClusterConfig<'_> {
                 );
             }
             Err(miss) if miss.kind == HostErrorKind::Absent => {
-                return Proof::Contradicted(self.mismatch_note(server));
+                return ServingProof::Contradicted(self.mismatch_note(server));
             }
-            // A directory that the process's own user cannot reach is not its data directory, and
-            // no other user is asked.
+            // A directory that the process's own user cannot reach is not its data directory. No
+            // other user's rights are tried.
             Err(miss)
                 if miss.kind == HostErrorKind::Denied && servers::own_uid(host) == Some(0) =>
             {
                 let (pid, uid, reason) = (server.pid, server.uid, miss.to_string());
-                return Proof::Contradicted(
+                return ServingProof::Contradicted(
                     PostgresNote::HiddenData {
                         pid,
                         uid,
@@ -186,17 +187,17 @@ impl ClusterConfig<'_> {
             }
             Err(miss) => return unreadable(&miss),
         }
-        // In a container the process has another process id.
+        // Inside a container the process has another process id.
         let number = if inside.is_some() {
             servers::namespace_pid(host, server.pid)
         } else {
             Some(server.pid)
         };
         match PidFile::read(host, &self.server_data_path) {
-            Ok(file) if file.pid.is_some() && file.pid == number => Proof::Serves,
-            Ok(_) => Proof::Contradicted(self.mismatch_note(server)),
+            Ok(file) if file.pid.is_some() && file.pid == number => ServingProof::Serves,
+            Ok(_) => ServingProof::Contradicted(self.mismatch_note(server)),
             Err(miss) if miss.kind == HostErrorKind::Absent => {
-                Proof::Contradicted(self.mismatch_note(server))
+                ServingProof::Contradicted(self.mismatch_note(server))
             }
             Err(miss) => unreadable(&miss),
         }
@@ -210,7 +211,7 @@ impl ClusterConfig<'_> {
         .into()
     }
 
-    /// The error says why the directory has no cluster.
+    /// Records the facts; an error gives the reason why the directory has no cluster.
     pub fn record(
         mut self,
         host: &dyn Host,
@@ -222,7 +223,7 @@ impl ClusterConfig<'_> {
         let owner = self.owner(host)?;
         let pid_file = PidFile::read(host, &self.server_data_path);
         let subject = Subject::cluster(&*shown_data);
-        facts.set_area(&subject, Area::Pg);
+        facts.set_area(&subject, ServerArea::Pg);
         facts.insert_known(
             &subject,
             &kind::KIND,
@@ -230,25 +231,23 @@ impl ClusterConfig<'_> {
             self.lead.origin(),
         );
         let running = self.is_running(&pid_file);
-        let major = self.major(host);
-        self.read_later_settings(host, major.value(), facts);
+        let major = self.major_version(host);
+        self.read_overriding_settings(host, major.value(), facts);
         let answer = self.query_settings(host, pid_file.as_ref().ok(), major.value());
         let stopped = running.value() == Some(&false);
         let process = self.lead.server.as_ref().map(|server| server.pid);
         let started = || pid_file.ok().and_then(|file| file.start_second);
-        let start =
-            (!stopped).then(
-                || match answer.as_ref().and_then(SettingsReply::load_time_us) {
-                    Some(at_us) => ConfigLoad::from_load_time(host, at_us, shown_data.clone()),
-                    None => ConfigLoad::new(host, started(), process, shown_data.clone()),
-                },
-            );
+        let start = (!stopped).then(|| {
+            match answer.as_ref().and_then(SettingsReply::config_load_time_us) {
+                Some(at_us) => ConfigLoad::from_load_time(host, at_us, shown_data.clone()),
+                None => ConfigLoad::new(host, started(), process, shown_data.clone()),
+            }
+        });
         let remedy = start
             .as_ref()
             .zip(owner.value())
             .map(|(start, owner)| start.remedy(owner));
         let certain = start.map(|start| start.certain_conf(&self.conf, owner.value()));
-        // This host's program is not the container's.
         let request = Request {
             without_programs: request.without_programs || inside.is_some(),
             ..request.clone()
@@ -260,7 +259,7 @@ impl ClusterConfig<'_> {
             major.value(),
             &self.server_data_path,
         );
-        let version = Self::version(host, &request, answer.as_ref(), major);
+        let version = Self::query_version(host, &request, answer.as_ref(), major);
 
         facts.insert_known(
             &subject,
@@ -272,7 +271,7 @@ impl ClusterConfig<'_> {
         facts.insert_known(
             &subject,
             &postgres::NAME,
-            self.name(version.value()),
+            self.display_name(version.value()),
             self.lead.origin(),
         );
         facts.insert_known(
@@ -312,14 +311,14 @@ impl ClusterConfig<'_> {
         facts.insert(
             &subject,
             &postgres::WAL_COMPRESSIONS,
-            wal_compressions(answer.as_ref(), &running, remedy.clone()),
+            supported_wal_compressions(answer.as_ref(), &running, remedy.clone()),
         );
-        let unsaid = |what: &str| unreported(what, &running, remedy.clone());
+        let unsaid = |what: &str| unreported_reading(what, &running, remedy.clone());
         counters::record(facts, &subject, answer.as_ref(), &unsaid);
         facts.insert(
             &subject,
             &postgres::COMMIT_OVERRIDES,
-            overrides(answer.as_ref(), &running, remedy),
+            synchronous_commit_overrides(answer.as_ref(), &running, remedy),
         );
         if answer
             .as_ref()
@@ -334,17 +333,18 @@ impl ClusterConfig<'_> {
         facts.insert(&subject, &postgres::VERSION, version);
         let preloaded = match self.lead.server {
             Some(server) => server.preloaded_library,
-            None => servers::preload_without_server(running.value()),
+            None => servers::preload_reading_without_server(running.value()),
         };
         facts.insert(&subject, &postgres::FSYNC_DISABLED_BY, preloaded);
         if let Some(user) = owner.value().filter(|user| *user != "root") {
-            suggest_owner(facts, &subject, user);
+            suggest_run_as_owner(facts, &subject, user);
         }
         facts.insert(&subject, &postgres::USER, owner);
         Ok(())
     }
 
-    /// An error if there is no such directory, or if further questions would only time out.
+    /// The directory's owner. Errs if there is no such directory, or if further queries would only
+    /// time out.
     fn owner(&self, host: &dyn Host) -> Result<Reading<String>, PostgresNote> {
         let data = display_path(&self.data_path);
         let config = display_path(&self.lead.config_file);
@@ -363,11 +363,14 @@ impl ClusterConfig<'_> {
         let Some(uid) = uid else {
             return Ok(Reading::unknown(
                 UnknownReason::Malformed,
-                format!("the owner of {data}"),
+                format!("the owner of {data} is not a valid user id"),
             ));
         };
         Ok(match host.ask(&Question::UserName(uid)) {
-            Ok(name) => Reading::known(display_safe(&name), Source::call(format!("stat {data}"))),
+            Ok(name) => Reading::known(
+                display_safe(&name),
+                Source::system_call(format!("stat {data}")),
+            ),
             Err(miss) => error_reading(&miss, &format!("the name of user {uid}")),
         })
     }
@@ -389,24 +392,24 @@ impl ClusterConfig<'_> {
                 Reading::unknown(
                     UnknownReason::Ambiguous,
                     format!(
-                        "{path} names {pid}, which is not a visible server: it crashed, or is hidden from walwise"
+                        "{path} names {pid}, but no such server is visible: the server crashed or is hidden from walwise"
                     ),
                 )
             }
         }
     }
 
-    fn major(&self, host: &dyn Host) -> Reading<Version> {
+    fn major_version(&self, host: &dyn Host) -> Reading<Version> {
         let path = self.server_data_path.join("PG_VERSION");
         let parse = |text: String| {
             Version::parse(&text).ok_or_else(|| format!("`{text}` is not a version"))
         };
-        let read = match host.attribute(&path) {
+        let read = match host.read_attribute(&path) {
             Ok(text) => Reading::known(text, Source::file(display_path(&path))).and_then(parse),
             Err(miss) => error_reading(&miss, &display_path(&path)),
         };
-        // Debian's path contains the major version.
-        match installed::debian_version_and_name(&self.lead.config_file) {
+        // Debian's path of the configuration contains the major version.
+        match installed_clusters::debian_version_and_name(&self.lead.config_file) {
             Some((version, _)) if !read.is_known() => {
                 Reading::known(version, Source::file(display_path(&self.lead.config_file)))
                     .and_then(parse)
@@ -415,9 +418,9 @@ impl ClusterConfig<'_> {
         }
     }
 
-    /// Adds what the server reads after the main file: ALTER SYSTEM (9.4 and later), then the
-    /// command line.
-    fn read_later_settings(
+    /// Adds the settings that the server reads after the main file: those of ALTER SYSTEM (9.4 and
+    /// later), then the command line.
+    fn read_overriding_settings(
         &mut self,
         host: &dyn Host,
         major: Option<&Version>,
@@ -438,7 +441,7 @@ impl ClusterConfig<'_> {
         }
     }
 
-    /// The running server's answer, if it is proven to be this cluster's.
+    /// The running server's answer, if the server is proven to serve this cluster.
     fn query_settings(
         &self,
         host: &dyn Host,
@@ -446,8 +449,9 @@ impl ClusterConfig<'_> {
         major: Option<&Version>,
     ) -> Option<SettingsReply> {
         let server = self.lead.server.as_ref()?;
-        // A stopped server would answer when it continues, and log an aborted connection.
-        if servers::is_stopped(host, server.pid) {
+        // A stopped process (SIGSTOP) would answer only after it continues, and log an aborted
+        // connection.
+        if servers::is_process_stopped(host, server.pid) {
             return None;
         }
         let socket = pid_file
@@ -459,13 +463,15 @@ impl ClusterConfig<'_> {
             .is_none_or(|path| host.real_path(&path).unwrap_or(path) == self.server_data_path);
         let version = answer.version();
         let same_version = match (major, version.as_ref().and_then(Reading::value)) {
-            (Some(major), Some(version)) => settings::major(major) == settings::major(version),
+            (Some(major), Some(version)) => {
+                settings::major_version(major) == settings::major_version(version)
+            }
             _ => true,
         };
         (same_directory && same_version).then_some(answer)
     }
 
-    /// The first configured socket; the default depends on the build.
+    /// The first configured socket. Without a setting the path depends on the build.
     fn configured_socket(&self) -> Option<PathBuf> {
         let known = |name| self.conf.get(name).map(|reading| reading.value().cloned());
         let port = match known("port") {
@@ -478,7 +484,7 @@ impl ClusterConfig<'_> {
         Some(directory.join(format!(".s.PGSQL.{port}")))
     }
 
-    fn version(
+    fn query_version(
         host: &dyn Host,
         request: &Request,
         answer: Option<&SettingsReply>,
@@ -494,12 +500,12 @@ impl ClusterConfig<'_> {
         else {
             return major;
         };
-        // Server and tools come from one package. A capture may have only the server's answer.
+        // Server and tools come from one package. A capture may hold only the output of `postgres`.
         let told = [Tool::PgCtl(number), Tool::Postgres(number)]
             .into_iter()
             .find_map(|tool| {
-                let printed = host.run(tool, &["--version"]).ok()?;
-                let version = release(&display_safe(&printed))?;
+                let printed = host.run_tool(tool, &["--version"]).ok()?;
+                let version = parse_release(&display_safe(&printed))?;
                 let source = Source::Command {
                     argv: format!("{} --version", tool.name()),
                 };
@@ -508,16 +514,16 @@ impl ClusterConfig<'_> {
         told.unwrap_or(major)
     }
 
-    fn name(&self, version: Option<&Version>) -> String {
+    fn display_name(&self, version: Option<&Version>) -> String {
         match (
-            installed::debian_version_and_name(&self.lead.config_file),
+            installed_clusters::debian_version_and_name(&self.lead.config_file),
             version,
         ) {
             (Some((version, name)), _) => format!("postgresql {version}/{name}"),
             (None, Some(version)) => {
                 format!(
                     "postgresql {} in {}",
-                    settings::major(version),
+                    settings::major_version(version),
                     display_path(&self.data_path)
                 )
             }
@@ -525,7 +531,7 @@ impl ClusterConfig<'_> {
         }
     }
 
-    /// Often a symbolic link (`pg_xlog` before 10).
+    /// The directory of WAL files, often reached through a symbolic link (`pg_xlog` before 10).
     fn wal_directory(
         &self,
         host: &dyn Host,
@@ -539,7 +545,7 @@ impl ClusterConfig<'_> {
         let call = format!("realpath {}", display_path(&path));
         match (host.real_path(&path), inside) {
             (Ok(real), Some(inside)) => inside.host_path(&real).map(|here| display_path(&here)),
-            (Ok(real), None) => Reading::known(display_path(&real), Source::call(call)),
+            (Ok(real), None) => Reading::known(display_path(&real), Source::system_call(call)),
             (Err(miss), _) => error_reading(&miss, &call),
         }
     }
@@ -551,7 +557,7 @@ impl ClusterConfig<'_> {
         inside: Option<&NamespaceHost<'_>>,
     ) -> Reading<Vec<String>> {
         let links = self.server_data_path.join("pg_tblspc");
-        let names = match host.list(&links) {
+        let names = match host.list_directory(&links) {
             Ok(names) => names,
             Err(miss) => return error_reading(&miss, &display_path(&links)),
         };
@@ -599,7 +605,8 @@ impl ClusterConfig<'_> {
         Reading::known(found, Source::file(display_path(&links)))
     }
 
-    /// `certain` is the certain part of the files; `None` if no server runs.
+    /// Records the settings. `certain` has the settings of the files that are certainly in force;
+    /// it is `None` if no server runs.
     fn record_settings(
         &self,
         subject: &Subject,
@@ -618,7 +625,7 @@ impl ClusterConfig<'_> {
                 (Some(told_word), Some(written_word)) if told_word != written_word => {
                     if let Some(source) = written.as_ref().and_then(Reading::source) {
                         facts.add_note(PostgresNote::OtherValue {
-                            cluster: self.name(version),
+                            cluster: self.display_name(version),
                             setting: setting.name,
                             written: written_word,
                             source: Box::new(source.clone()),
@@ -627,7 +634,7 @@ impl ClusterConfig<'_> {
                     }
                     told
                 }
-                // Both agree: the line in the file is the better source.
+                // If server and file agree, the line in the file is the better source.
                 (Some(_), Some(_))
                     if told.as_ref().is_some_and(|told| {
                         matches!(told.source(), Some(Source::Server { .. }))
@@ -643,33 +650,41 @@ impl ClusterConfig<'_> {
     }
 }
 
-/// `postgres (PostgreSQL) 15.20 (Debian 15.20-0+deb12u1)`, made display-safe.
-fn release(printed: &str) -> Option<Version> {
+/// Parses output such as `postgres (PostgreSQL) 15.20 (Debian 15.20-0+deb12u1)`, already made
+/// display-safe.
+fn parse_release(printed: &str) -> Option<Version> {
     let (_, version) = printed.split_once("(PostgreSQL) ")?;
     Version::parse(version.split("\\x0a").next().unwrap_or_default())
 }
 
-/// Settings of databases and roles are in a catalog, which only the server reads.
-fn overrides(
+/// The values of `synchronous_commit` for databases and roles. They are stored in a system catalog,
+/// which only the server reads.
+fn synchronous_commit_overrides(
     answer: Option<&SettingsReply>,
     running: &Reading<bool>,
     remedy: Option<Remedy>,
 ) -> Reading<Vec<CommitOverride>> {
-    let told = answer.map(SettingsReply::commit_overrides);
-    told.unwrap_or_else(|| unreported("the settings of databases and roles", running, remedy))
+    let told = answer.map(SettingsReply::synchronous_commit_overrides);
+    told.unwrap_or_else(|| {
+        unreported_reading("the settings of databases and roles", running, remedy)
+    })
 }
 
-fn wal_compressions(
+fn supported_wal_compressions(
     answer: Option<&SettingsReply>,
     running: &Reading<bool>,
     remedy: Option<Remedy>,
 ) -> Reading<Vec<String>> {
     let told = answer.map(SettingsReply::wal_compressions);
-    told.unwrap_or_else(|| unreported("its compression methods", running, remedy))
+    told.unwrap_or_else(|| unreported_reading("its compression methods", running, remedy))
 }
 
-/// For a fact that only the server reports, and did not.
-fn unreported<T>(what: &str, running: &Reading<bool>, remedy: Option<Remedy>) -> Reading<T> {
+/// The reading of a fact that only a server reports, for a server that did not report it.
+fn unreported_reading<T>(
+    what: &str,
+    running: &Reading<bool>,
+    remedy: Option<Remedy>,
+) -> Reading<T> {
     if running.value() == Some(&false) {
         return Reading::unknown(
             UnknownReason::Absent,
@@ -686,8 +701,8 @@ fn unreported<T>(what: &str, running: &Reading<bool>, remedy: Option<Remedy>) ->
     }
 }
 
-/// Suggests running as the data directory's owner for every denied fact.
-fn suggest_owner(facts: &mut FactSet, cluster: &Subject, user: &str) {
+/// Adds to every denied fact the remedy to run walwise as the data directory's owner.
+fn suggest_run_as_owner(facts: &mut FactSet, cluster: &Subject, user: &str) {
     for info in postgres::ALL {
         let reading = facts.reading(cluster, info.id).clone();
         if matches!(
@@ -706,7 +721,7 @@ fn suggest_owner(facts: &mut FactSet, cluster: &Subject, user: &str) {
     }
 }
 
-/// postmaster.pid: process id, data directory, start time, port, socket directory.
+/// The fields of postmaster.pid.
 struct PidFile {
     pid: Option<u32>,
     /// In seconds since 1970.
@@ -723,7 +738,7 @@ impl PidFile {
             .collect();
         let word = |line: usize| std::str::from_utf8(lines.get(line)?).ok();
         let number = |line: usize| word(line)?.parse::<u32>().ok();
-        let started = word(2).and_then(|word| word.parse().ok());
+        let start_second = word(2).and_then(|word| word.parse().ok());
         let directory = lines
             .get(4)
             .map(|line| path_from_bytes(line.to_vec()))
@@ -733,7 +748,7 @@ impl PidFile {
             .map(|(path, port)| path.join(format!(".s.PGSQL.{port}")));
         Ok(Self {
             pid: number(0),
-            start_second: started,
+            start_second,
             socket,
         })
     }

@@ -1,24 +1,23 @@
 //! PostgreSQL's configuration files with includes, in the order in which the server reads them.
-//!
-//! The host applies the allow-list of keys. Order and nesting limit follow guc-file.l (PostgreSQL
-//! manual, *Setting Parameters*).
+//! Order and nesting limit follow the server's guc-file.l; the manual describes the files in
+//! *Setting Parameters*.
 
 use std::path::{Path, PathBuf};
 
 pub use crate::databases::conf::Conf;
+use crate::error_readings::error_reading;
 use crate::facts::note::{PostgresNote, ServerNote};
 use crate::facts::{FactSet, Note, Reading, Source, UnknownReason};
-use crate::host::{Dialect, Host, HostError, HostErrorKind, path_bytes, path_from_bytes};
-use crate::refusal::error_reading;
+use crate::host::{ConfigDialect, Host, HostError, HostErrorKind, path_bytes, path_from_bytes};
 use crate::text::display_safe;
 
-/// The nesting limit of the server, which refuses deeper includes.
+/// The maximal nesting of includes. The server refuses to start with deeper ones.
 const DEPTH: usize = 10;
-/// Bounds the number of files, even if they include each other.
 const FILES: usize = 256;
 
 impl Conf {
-    /// Adds a file with its includes. An absent file is a gap, so the caller must rule it out.
+    /// Adds a file with its includes. An absent file is recorded as a gap, so the caller must check
+    /// whether an optional file exists.
     pub fn add_file(&mut self, host: &dyn Host, path: &Path, facts: &mut FactSet) {
         ConfigReader {
             host,
@@ -46,9 +45,8 @@ struct ConfigReader<'a> {
     host: &'a dyn Host,
     facts: &'a mut FactSet,
     conf: &'a mut Conf,
-    /// Open files, outermost include first.
+    /// The files being read, outermost include first.
     chain: Vec<PathBuf>,
-    /// The limit of files is reached and noted.
     is_limit_reached: bool,
 }
 
@@ -58,10 +56,10 @@ impl ConfigReader<'_> {
             return self.note_file_limit();
         }
         let shown = display_safe(path_bytes(path));
-        if let Err(note) = self.check_limits(path) {
+        if let Err(note) = self.check_include_limits(path) {
             return self.add_rejected_file(note);
         }
-        match self.host.config(path, Dialect::Postgres) {
+        match self.host.config_directives(path, ConfigDialect::Postgres) {
             Ok(settings) => {
                 self.chain.push(path.to_owned());
                 for setting in settings {
@@ -71,17 +69,20 @@ impl ConfigReader<'_> {
                     match name.as_str() {
                         "include" => self.read_file(&base.join(there())),
                         "include_if_exists" => self.read_optional_file(&base.join(there())),
-                        "include_dir" => self.read_directory(&base.join(there())),
+                        "include_dir" => self.read_include_directory(&base.join(there())),
                         _ => {
-                            self.conf
-                                .set(name, setting.value, Source::line(&*shown, setting.line));
+                            self.conf.set(
+                                name,
+                                setting.value,
+                                Source::file_line(&*shown, setting.line),
+                            );
                         }
                     }
                 }
                 self.chain.pop();
                 self.conf.mark_file_end(path);
             }
-            Err(miss) => self.add_gap(&miss, &shown),
+            Err(miss) => self.add_error_gap(&miss, &shown),
         }
     }
 
@@ -90,7 +91,11 @@ impl ConfigReader<'_> {
             return self.note_file_limit();
         }
         let absent = |miss: HostError| miss.kind == HostErrorKind::Absent;
-        if self.host.config(path, Dialect::Postgres).is_err_and(absent) {
+        if self
+            .host
+            .config_directives(path, ConfigDialect::Postgres)
+            .is_err_and(absent)
+        {
             let holder = path
                 .ancestors()
                 .skip(1)
@@ -101,11 +106,11 @@ impl ConfigReader<'_> {
         }
     }
 
-    /// `*.conf` without hidden files, in byte order.
-    fn read_directory(&mut self, path: &Path) {
-        let names = match self.host.list(path) {
+    /// Reads the `*.conf` files in byte order, without hidden ones.
+    fn read_include_directory(&mut self, path: &Path) {
+        let names = match self.host.list_directory(path) {
             Ok(names) => names,
-            Err(miss) => return self.add_gap(&miss, &display_safe(path_bytes(path))),
+            Err(miss) => return self.add_error_gap(&miss, &display_safe(path_bytes(path))),
         };
         let mut names: Vec<_> = names
             .into_iter()
@@ -127,8 +132,8 @@ impl ConfigReader<'_> {
         self.conf.mark_file_end(path);
     }
 
-    /// The error says which limit is reached.
-    fn check_limits(&mut self, path: &Path) -> Result<(), Note> {
+    /// Errs with a note about the limit that this file exceeds.
+    fn check_include_limits(&mut self, path: &Path) -> Result<(), Note> {
         let files = self.conf.count_file();
         let file = || display_safe(path_bytes(path));
         if self.chain.iter().any(|above| above == path) {
@@ -144,7 +149,7 @@ impl ConfigReader<'_> {
         Ok(())
     }
 
-    fn add_gap(&mut self, miss: &HostError, what: &str) {
+    fn add_error_gap(&mut self, miss: &HostError, what: &str) {
         if miss.kind == HostErrorKind::Absent {
             return self.add_rejected_file(ServerNote::MissingInclude {
                 path: what.to_owned(),
@@ -160,7 +165,6 @@ impl ConfigReader<'_> {
         }
     }
 
-    /// Adds one gap for all files beyond the limit.
     fn note_file_limit(&mut self) {
         self.conf.add_gap(
             UnknownReason::NotCollected,
@@ -169,7 +173,8 @@ impl ConfigReader<'_> {
         );
     }
 
-    /// The server would refuse these files, so a running one was started with others.
+    /// Adds a gap for a file that the server would refuse to read. A running server must have
+    /// started with other contents.
     fn add_rejected_file(&mut self, note: impl Into<Note>) {
         let note = note.into();
         self.conf
@@ -186,8 +191,8 @@ mod tests {
     use crate::host::{ConfigDirective, Question};
     use crate::testing::{FakeHost, note_sentences};
 
-    fn question(path: &str) -> Question {
-        Question::Config(path.into(), Dialect::Postgres)
+    fn config_question(path: &str) -> Question {
+        Question::Config(path.into(), ConfigDialect::Postgres)
     }
 
     fn with_settings(fake: FakeHost, path: &str, settings: &[(&str, &str)]) -> FakeHost {
@@ -196,7 +201,7 @@ mod tests {
             ConfigDirective::new(line, *key, *value).encode()
         };
         let answer: Vec<Vec<u8>> = settings.iter().enumerate().map(encode).collect();
-        fake.answer(question(path), answer.concat())
+        fake.answer(config_question(path), answer.concat())
     }
 
     fn read_conf(fake: &FakeHost) -> (Conf, FactSet) {
@@ -205,7 +210,7 @@ mod tests {
         (conf, facts)
     }
 
-    fn known(conf: &Conf, name: &str) -> Option<(String, String)> {
+    fn known_setting(conf: &Conf, name: &str) -> Option<(String, String)> {
         match conf.get(name)? {
             Reading::Known { value, source } => {
                 Some((String::from_utf8(value).unwrap(), source.to_string()))
@@ -243,12 +248,18 @@ mod tests {
         );
         let (conf, facts) = read_conf(&fake);
         let pair = |a: &str, b: &str| Some((a.to_owned(), b.to_owned()));
-        assert_eq!(known(&conf, "fsync"), pair("off", "/pg/more/a.conf:1"));
         assert_eq!(
-            known(&conf, "wal_level"),
+            known_setting(&conf, "fsync"),
+            pair("off", "/pg/more/a.conf:1")
+        );
+        assert_eq!(
+            known_setting(&conf, "wal_level"),
             pair("replica", "/pg/conf.d/9.conf:1")
         );
-        assert_eq!(known(&conf, "commit_delay"), pair("5", "/pg/more/b.conf:1"));
+        assert_eq!(
+            known_setting(&conf, "commit_delay"),
+            pair("5", "/pg/more/b.conf:1")
+        );
         assert!(
             conf.get("wal_recycle").is_none(),
             "nothing sets it and all was read"
@@ -267,10 +278,12 @@ mod tests {
                 ("wal_level", "minimal"),
             ],
         )
-        .refuse(question("/pg/secret.conf"), HostErrorKind::Denied);
+        .refuse(config_question("/pg/secret.conf"), HostErrorKind::Denied);
         let (conf, _) = read_conf(&fake);
         assert_eq!(
-            known(&conf, "wal_level").map(|(value, _)| value).as_deref(),
+            known_setting(&conf, "wal_level")
+                .map(|(value, _)| value)
+                .as_deref(),
             Some("minimal")
         );
         for name in ["fsync", "full_page_writes"] {
@@ -322,7 +335,7 @@ mod tests {
     }
 
     proptest! {
-        /// Any web of includes terminates within the bound on files.
+        /// Includes in any arrangement, even cyclic, stay within the limit of files.
         #[test]
         fn any_web_of_includes_ends(web in prop::collection::vec((0usize..6, 0usize..6, 0usize..3), 0..60)) {
             let mut fake = FakeHost::default();

@@ -1,20 +1,21 @@
-//! WAL and checkpoint counters of a running server, with wal_buffers and segment size; all from its
-//! own answer, since no file has them.
+//! WAL and checkpoint counters of a running server, wal_buffers and the segment size. All come from
+//! the server's answer; no file has them.
 //!
 //! Counters start at their last reset, by a user or a crash. Durations are differences of the
-//! server's own clock. Conclusions are left to `sizing`.
+//! server's own clock.
 
 use jiff::Timestamp;
 
 use super::server::SettingsReply;
 use crate::facts::catalog::postgres;
 use crate::facts::{FactSet, Key, Reading, Subject, UnknownReason};
-use crate::host::pg_lines::counters::{
+use crate::host::pg_settings_lines::counters::{
     BUFFERS_FULL, CHECKPOINT, CHECKPOINTS_SINCE, NOW, POSITION, REDO, REQUESTED, TIMED, WAL_BYTES,
     WAL_IMAGES, WAL_RECORDS, WAL_SINCE,
 };
 
-/// `unsaid` gives the reading if no server answered.
+/// Records the counters. If the server did not answer, `unsaid` turns a counter's name into its
+/// reading.
 pub fn record(
     facts: &mut FactSet,
     cluster: &Subject,
@@ -26,9 +27,15 @@ pub fn record(
         missing_answer: unsaid,
     };
     let mut put = |key: &Key<u64>, reading: Reading<u64>| facts.insert(cluster, key, reading);
-    put(&postgres::WAL_BUFFERS, told.size("wal_buffers"));
-    put(&postgres::SHARED_BUFFERS, told.size("shared_buffers"));
-    put(&postgres::WAL_SEGMENT_SIZE, told.size("wal_segment_size"));
+    put(&postgres::WAL_BUFFERS, told.size_setting("wal_buffers"));
+    put(
+        &postgres::SHARED_BUFFERS,
+        told.size_setting("shared_buffers"),
+    );
+    put(
+        &postgres::WAL_SEGMENT_SIZE,
+        told.size_setting("wal_segment_size"),
+    );
     put(&postgres::WAL_MADE, told.counter(WAL_BYTES));
     put(&postgres::WAL_RECORDS, told.counter(WAL_RECORDS));
     put(&postgres::WAL_IMAGES, told.counter(WAL_IMAGES));
@@ -114,8 +121,8 @@ impl CounterReader<'_> {
         }
     }
 
-    /// In kilobytes if the server adds `kB`, else in bytes.
-    fn size(&self, name: &str) -> Reading<u64> {
+    /// Parses a size, which is in kilobytes if `kB` follows the number, else in bytes.
+    fn size_setting(&self, name: &str) -> Reading<u64> {
         let Some(answer) = self.answer else {
             return (self.missing_answer)(name);
         };

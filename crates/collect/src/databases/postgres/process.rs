@@ -1,5 +1,3 @@
-//! Running postmasters and their options.
-
 use std::path::{Path, PathBuf};
 
 use crate::collector::Request;
@@ -7,23 +5,23 @@ use crate::databases::servers::{self, ServerProcess};
 use crate::facts::note::{PostgresNote, ServerNote};
 use crate::facts::{FactSet, Reading, Source};
 use crate::host::{Host, HostError, HostErrorKind, Question, path_from_bytes};
-use crate::text::original_bytes;
+use crate::text::decode_display_safe;
 
 #[derive(Clone, Debug)]
 pub struct Postmaster {
     pub pid: u32,
-    /// The uid for reading its files.
+    /// The uid whose rights are used to read the server's files.
     pub uid: u32,
-    /// From `-D`, or from `PGDATA`.
+    /// The directory given by `-D` or `PGDATA`.
     pub data_directory: Option<PathBuf>,
-    /// Settings given as options, in order.
+    /// Settings given on the command line, in order.
     pub settings: Vec<(String, Vec<u8>)>,
-    /// A preloaded library that disables fsync, or `none`.
+    /// The name of a preloaded library that disables fsync, or `none`.
     pub preloaded_library: Reading<String>,
 }
 
 impl Postmaster {
-    /// The last occurrence counts.
+    /// The value of the setting's last occurrence, which is the one that counts.
     pub fn setting(&self, name: &str) -> Option<&[u8]> {
         self.settings
             .iter()
@@ -37,8 +35,8 @@ impl Postmaster {
     }
 }
 
-/// An error if processes cannot be listed. Processes beyond the limit are noted here for servers of
-/// every kind.
+/// The running servers; errs if processes cannot be listed. Adds a note on processes beyond the
+/// limit, also for MySQL and MariaDB.
 pub fn running_postmasters(
     host: &dyn Host,
     request: &Request,
@@ -50,11 +48,15 @@ pub fn running_postmasters(
     }
     let postmasters = listing.rows.iter().filter(|row| row.is_postgres());
     Ok(postmasters
-        .filter_map(|row| postmaster(host, row, facts))
+        .filter_map(|row| read_postmaster(host, row, facts))
         .collect())
 }
 
-fn postmaster(host: &dyn Host, row: &ServerProcess, facts: &mut FactSet) -> Option<Postmaster> {
+fn read_postmaster(
+    host: &dyn Host,
+    row: &ServerProcess,
+    facts: &mut FactSet,
+) -> Option<Postmaster> {
     let uid = match servers::reader_uid(row) {
         Ok(uid) => uid,
         Err(note) => {
@@ -63,8 +65,8 @@ fn postmaster(host: &dyn Host, row: &ServerProcess, facts: &mut FactSet) -> Opti
         }
     };
     let options = match host.ask(&Question::CommandLine(row.pid)) {
-        Ok(answer) => options(&answer),
-        // The process has ended meanwhile.
+        Ok(answer) => parse_options(&answer),
+        // The process has ended since the listing.
         Err(miss) if miss.kind == HostErrorKind::Absent => return None,
         Err(miss) => {
             facts.add_note(PostgresNote::NoArguments {
@@ -83,7 +85,7 @@ fn postmaster(host: &dyn Host, row: &ServerProcess, facts: &mut FactSet) -> Opti
     let home = given
         .or_else(|| servers::environment_variable(environment.as_deref().ok()?, "PGDATA"))
         .map(path_from_bytes);
-    // A server changes into its data directory when it starts (ChangeToDataDir), so its working
+    // At its start a server changes into its data directory (ChangeToDataDir), so the working
     // directory replaces a missing or relative path.
     let told = options
         .iter()
@@ -92,7 +94,7 @@ fn postmaster(host: &dyn Host, row: &ServerProcess, facts: &mut FactSet) -> Opti
         Some(home) if home.is_absolute() => Some(home),
         None if told => None,
         home => host
-            .link(Path::new(&format!("/proc/{}/cwd", row.pid)))
+            .link_target(Path::new(&format!("/proc/{}/cwd", row.pid)))
             .ok()
             .or(home),
     };
@@ -100,7 +102,7 @@ fn postmaster(host: &dyn Host, row: &ServerProcess, facts: &mut FactSet) -> Opti
         pid: row.pid,
         uid,
         data_directory: home,
-        preloaded_library: servers::preloaded_library(host, row.pid, &environment),
+        preloaded_library: servers::preloaded_eatmydata(host, row.pid, &environment),
         settings: options
             .into_iter()
             .filter(|(name, _)| name != DATA_DIRECTORY_OPTION)
@@ -108,11 +110,11 @@ fn postmaster(host: &dyn Host, row: &ServerProcess, facts: &mut FactSet) -> Opti
     })
 }
 
-/// The key of `-D` among the settings; no setting name has a dash.
+/// The key of the option `-D` among the settings; setting names have no dash.
 const DATA_DIRECTORY_OPTION: &str = "-D";
 
-/// Parses the answer to [`Question::CommandLine`] as settings.
-fn options(answer: &[u8]) -> Vec<(String, Vec<u8>)> {
+/// Parses the answer to [`Question::CommandLine`] into settings.
+fn parse_options(answer: &[u8]) -> Vec<(String, Vec<u8>)> {
     let answer = String::from_utf8_lossy(answer);
     let option = |line: &str| {
         let (option, value) = line.split_once(' ')?;
@@ -123,7 +125,7 @@ fn options(answer: &[u8]) -> Vec<(String, Vec<u8>)> {
             "-c" => value.split_once('=')?,
             _ => return None,
         };
-        Some((name.to_owned(), original_bytes(value)))
+        Some((name.to_owned(), decode_display_safe(value)))
     };
     answer.lines().filter_map(option).collect()
 }

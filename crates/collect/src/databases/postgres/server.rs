@@ -1,10 +1,11 @@
-//! A running server's own settings, queried through its socket as its owner.
+//! A running server's own settings, queried through its socket with its owner's rights.
 //!
-//! The host connects and queries; this module parses the answer. Root queries as the server's user,
-//! whom initdb makes a superuser and `peer` accepts by default. Settings of our own session are
-//! left to the files. Only a superuser is shown the file of a setting, so the source may be the
-//! server itself (PostgreSQL manual, *pg_settings*). A database's or role's setting hides the
-//! server's value from our session; a setting of every role in every database is the server's
+//! Root queries as the server's user, whom initdb makes a superuser and `peer` authentication
+//! accepts by default. Only a superuser sees which file sets a value, so the source may be the
+//! server itself (PostgreSQL manual, *pg_settings*).
+//!
+//! A setting of a database or role hides the server-wide value from walwise's session. That value
+//! is then taken from the files. A setting for every role in every database is the server-wide
 //! value.
 
 use std::collections::BTreeMap;
@@ -13,22 +14,21 @@ use std::path::{Path, PathBuf};
 use super::settings;
 use crate::facts::catalog::postgres::{CommitOverride, SynchronousCommit};
 use crate::facts::{Choice, Reading, Source, UnknownReason};
-use crate::host::pg_lines::{COMPRESSIONS, LOADED, OVERRIDE, OVERRIDES};
+use crate::host::pg_settings_lines::{COMPRESSIONS, LOADED, OVERRIDE, OVERRIDES};
 use crate::host::{Host, Question, path_bytes, path_from_bytes};
-use crate::text::{display_safe, original_bytes};
+use crate::text::{decode_display_safe, display_safe};
 use crate::version::Version;
 
 #[derive(Debug)]
 pub struct SettingsReply {
     socket: String,
     rows: BTreeMap<String, PgSetting>,
-    /// `None` if the server did not list them.
+    /// `None` if the server did not list overrides.
     overrides: Option<Vec<SettingOverride>>,
-    /// The server has more overrides than it listed.
     is_truncated: bool,
 }
 
-/// From pg_db_role_setting; an empty database or role means all.
+/// A row of pg_db_role_setting; an empty database or role means all.
 #[derive(Debug)]
 struct SettingOverride {
     database: String,
@@ -44,10 +44,9 @@ struct PgSetting {
     file: Option<(String, u32)>,
 }
 
-/// It decides durability, and every session may change it.
 const SYNCHRONOUS_COMMIT: &str = "synchronous_commit";
 
-/// Values of `pg_settings.source` that apply to our session only.
+/// Values of `pg_settings.source` that apply only to the session that queries them.
 const SESSION_SOURCES: [&str; 6] = [
     "database",
     "user",
@@ -57,7 +56,7 @@ const SESSION_SOURCES: [&str; 6] = [
     "interactive",
 ];
 
-/// `None` if the server does not answer; the files are then the only source.
+/// Queries the server; `None` if it does not answer, so that the files are the only source.
 pub fn query_settings(host: &dyn Host, socket: &Path) -> Option<SettingsReply> {
     let answer = host.ask(&Question::PgSettings(socket.to_owned())).ok()?;
     let lines = || answer.split(|b| *b == b'\n');
@@ -74,10 +73,10 @@ pub fn query_settings(host: &dyn Host, socket: &Path) -> Option<SettingsReply> {
     })
 }
 
-/// `(override)`, database, role, name, value.
+/// Parses a line with the fields `(override)`, database, role, name and value.
 fn parse_override(line: &[u8]) -> Option<SettingOverride> {
     let line = String::from_utf8_lossy(line);
-    let mut fields = line.split('\t').map(original_bytes);
+    let mut fields = line.split('\t').map(decode_display_safe);
     fields.next().filter(|kind| kind == OVERRIDE.as_bytes())?;
     let mut text = || fields.next().map(|field| display_safe(&field));
     let (database, role, name) = (text()?, text()?, text()?);
@@ -94,7 +93,7 @@ impl SettingOverride {
         self.database.is_empty() && self.role.is_empty()
     }
 
-    fn scope(&self) -> String {
+    fn scope_text(&self) -> String {
         match (self.database.as_str(), self.role.as_str()) {
             ("", role) => format!("role {}", quote_identifier(role)),
             (database, "") => format!("database {}", quote_identifier(database)),
@@ -117,11 +116,11 @@ fn quote_identifier(name: &str) -> String {
     }
 }
 
-/// A line of the answer to [`Question::PgSettings`]. The fields are made display-safe again,
-/// because a capture may contain anything.
+/// Parses one line of the answer to [`Question::PgSettings`]. The fields are made display-safe
+/// again, because a capture may contain anything.
 fn parse_setting(line: &[u8]) -> Option<(String, PgSetting)> {
     let line = String::from_utf8_lossy(line);
-    let mut fields = line.split('\t').map(original_bytes);
+    let mut fields = line.split('\t').map(decode_display_safe);
     let name = display_safe(&fields.next()?);
     let value = fields.next()?;
     let mut text = || {
@@ -147,7 +146,8 @@ fn parse_setting(line: &[u8]) -> Option<(String, PgSetting)> {
     ))
 }
 
-/// A number times the unit that the server reports, in kB: the unit depends on release and build.
+/// The value in kB. The server reports it as a multiple of a unit that depends on release and
+/// build.
 fn value_with_unit(value: &[u8], unit: &str) -> Option<String> {
     let (times, kilobytes) = match (unit.strip_suffix("kB"), unit.strip_suffix("MB")) {
         (Some(times), _) => (times, 1),
@@ -167,7 +167,7 @@ fn value_with_unit(value: &[u8], unit: &str) -> Option<String> {
 }
 
 impl SettingsReply {
-    /// Directory and port of its socket, as clients take them.
+    /// The directory and port of the server's socket, by which clients connect, with the source.
     pub fn socket_address(&self) -> Option<(String, u64, Source)> {
         let (directory, port) = self.socket.rsplit_once("/.s.PGSQL.")?;
         let source = Source::Server {
@@ -176,7 +176,7 @@ impl SettingsReply {
         Some((directory.to_owned(), port.parse().ok()?, source))
     }
 
-    /// The value for all sessions; `None` if the server does not report it.
+    /// The value for all sessions; `None` if the server does not report one.
     pub fn get(&self, name: &str) -> Option<Reading<Vec<u8>>> {
         let row = self.rows.get(name)?;
         if SESSION_SOURCES.contains(&row.origin.as_str()) {
@@ -188,7 +188,7 @@ impl SettingsReply {
             return Some(Reading::known(everybodys.value.clone(), source));
         }
         let source = match &row.file {
-            Some((file, line)) => Source::line(file, *line),
+            Some((file, line)) => Source::file_line(file, *line),
             None => Source::Server {
                 socket: self.socket.clone(),
             },
@@ -196,14 +196,15 @@ impl SettingsReply {
         Some(Reading::known(row.value.clone(), source))
     }
 
-    /// When it last loaded its files, in microseconds since 1970.
-    pub fn load_time_us(&self) -> Option<u64> {
+    /// The time, in microseconds since 1970, when the server last loaded its files.
+    pub fn config_load_time_us(&self) -> Option<u64> {
         String::from_utf8_lossy(&self.rows.get(LOADED)?.value)
             .parse()
             .ok()
     }
 
-    /// Supported values of `wal_compression`. Before 15 it is a switch without a list.
+    /// The supported values of `wal_compression`; absent before PostgreSQL 15, where the setting is
+    /// a switch.
     pub fn wal_compressions(&self) -> Reading<Vec<String>> {
         let words = self
             .rows
@@ -222,8 +223,8 @@ impl SettingsReply {
         Reading::known(words.split(',').map(str::to_owned).collect(), source)
     }
 
-    /// `synchronous_commit` as set by databases and roles.
-    pub fn commit_overrides(&self) -> Reading<Vec<CommitOverride>> {
+    /// The values of `synchronous_commit` that are set for databases and roles.
+    pub fn synchronous_commit_overrides(&self) -> Reading<Vec<CommitOverride>> {
         let Some(all) = &self.overrides else {
             return Reading::unknown(
                 UnknownReason::Denied,
@@ -239,7 +240,7 @@ impl SettingsReply {
         let read = |one: &SettingOverride| {
             let value = SynchronousCommit::parse_word(&setting.canonical_value(&one.value, None))?;
             Ok(CommitOverride {
-                owner: one.scope(),
+                owner: one.scope_text(),
                 value,
             })
         };
@@ -263,7 +264,7 @@ impl SettingsReply {
         ))
     }
 
-    /// Shown to superusers only.
+    /// The data directory, which the server shows to superusers only.
     pub fn data_directory(&self) -> Option<PathBuf> {
         let value = &self.rows.get("data_directory")?.value;
         (!value.is_empty()).then(|| path_from_bytes(value.clone()))
@@ -277,7 +278,7 @@ mod tests {
     use super::*;
     use crate::testing::FakeHost;
 
-    fn answer(text: &[u8]) -> Option<SettingsReply> {
+    fn settings_reply(text: &[u8]) -> Option<SettingsReply> {
         let socket = Path::new("/run/.s.PGSQL.5432");
         query_settings(
             &FakeHost::default().answer(Question::PgSettings(socket.into()), text),
@@ -291,7 +292,7 @@ mod tests {
             fsync\toff\t\tconfiguration file\t/pg/postgresql.conf\t12\n\
             wal_level\treplica\t\tdefault\t\t\n\
             synchronous_commit\toff\t\tuser\t\t\n";
-        let answer = answer(text).unwrap();
+        let answer = settings_reply(text).unwrap();
         let source = |name| {
             answer
                 .get(name)
@@ -307,7 +308,10 @@ mod tests {
             None,
             "that is our role's, not the server's"
         );
-        assert_eq!(answer.version().unwrap().value().unwrap().base(), "15.20");
+        assert_eq!(
+            answer.version().unwrap().value().unwrap().numeric_part(),
+            "15.20"
+        );
     }
 
     #[test]
@@ -322,7 +326,8 @@ mod tests {
             ("18446744073709551615", "16MB", "18446744073709551615"),
         ] {
             let answer =
-                answer(format!("max_wal_size\t{value}\t{unit}\tdefault\t\t\n").as_bytes()).unwrap();
+                settings_reply(format!("max_wal_size\t{value}\t{unit}\tdefault\t\t\n").as_bytes())
+                    .unwrap();
             let told = answer
                 .get("max_wal_size")
                 .and_then(|told| told.value().cloned());
@@ -335,14 +340,14 @@ mod tests {
         let text = b"synchronous_commit\toff\t\tuser\t\t\n(loaded)\t1700000000123456\t\t\t\t\n(overrides)\tall\n\
             (override)\t\t\tsynchronous_commit\tlocal\n(override)\tapp\t\tsynchronous_commit\tFALSE\n\
             (override)\t\ta: on\tsynchronous_commit\ton\n(override)\tapp\tb\\x09\tsynchronous_commit\tremote_write\n";
-        let answer = answer(text).unwrap();
-        assert_eq!(answer.load_time_us(), Some(1_700_000_000_123_456));
+        let answer = settings_reply(text).unwrap();
+        assert_eq!(answer.config_load_time_us(), Some(1_700_000_000_123_456));
         assert_eq!(
             answer.get("synchronous_commit").unwrap().value().unwrap(),
             b"local",
             "ALTER ROLE ALL"
         );
-        let overrides = answer.commit_overrides();
+        let overrides = answer.synchronous_commit_overrides();
         let shown: Vec<String> = overrides
             .value()
             .unwrap()
@@ -361,7 +366,7 @@ mod tests {
 
     #[test]
     fn what_wal_is_compressed_with_is_the_servers_word() {
-        let of = |text: &[u8]| answer(text).unwrap().wal_compressions();
+        let of = |text: &[u8]| settings_reply(text).unwrap().wal_compressions();
         let found = of(b"(wal_compression)\toff,pglz,lz4\t\t\t\t\n");
         assert_eq!(found.value().unwrap(), &["off", "pglz", "lz4"]);
         assert!(
@@ -373,7 +378,7 @@ mod tests {
 
     #[test]
     fn overrides_that_were_not_told_or_make_no_sense_are_unknown() {
-        let of = |text: &[u8]| answer(text).unwrap().commit_overrides();
+        let of = |text: &[u8]| settings_reply(text).unwrap().synchronous_commit_overrides();
         assert!(!of(b"fsync\ton\t\tdefault\t\t\n").is_known());
         assert_eq!(of(b"(overrides)\tall\n").value().map(Vec::len), Some(0));
         let odd = of(b"(overrides)\tall\n(override)\tapp\t\tsynchronous_commit\tquorum\n");
@@ -388,16 +393,16 @@ mod tests {
 
     #[test]
     fn no_answer_is_none() {
-        assert!(answer(b"").is_none());
+        assert!(settings_reply(b"").is_none());
         assert!(query_settings(&FakeHost::default(), Path::new("/x")).is_none());
     }
 
     proptest! {
         #[test]
         fn hostile_servers_never_fail(text: Vec<u8>) {
-            if let Some(answer) = answer(&text) {
+            if let Some(answer) = settings_reply(&text) {
                 answer.version();
-                drop(answer.commit_overrides());
+                drop(answer.synchronous_commit_overrides());
                 answer.data_directory();
             }
         }

@@ -1,14 +1,13 @@
-//! The settings that affect storage: the spelling of their values, and the values in force when
-//! nothing sets them.
+//! The settings that affect storage: how their values are spelled, and which value applies if
+//! nothing sets one. First versions and defaults come from the table ([`crate::servers`]).
 //!
-//! The list of settings, their first versions and their defaults are in the table
-//! ([`crate::servers`]). Values are kept in the server's own spelling (the PostgreSQL manual,
-//! *Server Configuration*, and guc_tables.c).
+//! Values keep the server's own spelling (PostgreSQL manual, *Server Configuration*; guc_tables.c).
 
 use std::sync::LazyLock;
 
 use crate::facts::{
-    Area, FactSet, KeyInfo, Reading, Source, Subject, UnknownReason, Value, ValueKind, catalog,
+    FactSet, KeyInfo, Reading, ServerArea, Source, Subject, UnknownReason, Value, ValueKind,
+    catalog,
 };
 use crate::servers::{self, Exposure, PostgresSetting};
 use crate::ternary::Ternary;
@@ -27,7 +26,6 @@ enum UnitKind {
     Unitless,
 }
 
-/// In table order.
 pub static ALL: LazyLock<Vec<ConfigParameter>> = LazyLock::new(|| {
     let mut all = Vec::new();
     for row in servers::server_table()
@@ -36,7 +34,8 @@ pub static ALL: LazyLock<Vec<ConfigParameter>> = LazyLock::new(|| {
         .filter(|row| row.read)
     {
         for name in &row.names {
-            let fact = catalog::find(&row.fact.clone().unwrap_or_else(|| format!("pg.{name}")));
+            let fact =
+                catalog::find_by_name(&row.fact.clone().unwrap_or_else(|| format!("pg.{name}")));
             all.extend(fact.map(|fact| ConfigParameter { name, fact, row }));
         }
     }
@@ -48,7 +47,7 @@ pub fn find_parameter(name: &str) -> Option<&'static ConfigParameter> {
 }
 
 impl ConfigParameter {
-    /// `configured` is `None` if all files were read and none sets it.
+    /// Records the setting's fact; `configured` is `None` if all files were read and none sets it.
     pub fn record(
         &self,
         facts: &mut FactSet,
@@ -56,25 +55,27 @@ impl ConfigParameter {
         configured: Option<Reading<Vec<u8>>>,
         version: Option<&Version>,
     ) {
-        let reading = self.in_force(configured, version);
+        let reading = self.value_in_force(configured, version);
         facts.insert_value(
             cluster,
             self.fact,
-            reading.and_then(|text| self.value(&text, version)),
+            reading.and_then(|text| self.parse_value(&text, version)),
         );
     }
 
-    fn value(&self, text: &str, version: Option<&Version>) -> Result<Value, String> {
+    fn parse_value(&self, text: &str, version: Option<&Version>) -> Result<Value, String> {
         if self.is_passed_as_shape() {
-            return standbys(text).map(Value::Whole);
+            return parse_standby_count(text).map(Value::Whole);
         }
         match self.fact.kind {
-            ValueKind::Bool => flag(text).map(Value::Bool),
-            ValueKind::Count => count(text).map(Value::Whole),
-            ValueKind::Number => number(text).map(Value::Number),
-            ValueKind::Micros => duration(text, self.row.size_unit(version)).map(Value::Number),
-            ValueKind::Bytes => size(text, self.row.size_unit(version)).map(Value::Whole),
-            // An unknown word is reported later, where it becomes the fact.
+            ValueKind::Bool => parse_flag(text).map(Value::Bool),
+            ValueKind::Count => parse_count(text).map(Value::Whole),
+            ValueKind::Number => parse_number(text).map(Value::Number),
+            ValueKind::Micros => {
+                parse_duration(text, self.row.size_unit(version)).map(Value::Number)
+            }
+            ValueKind::Bytes => parse_size(text, self.row.size_unit(version)).map(Value::Whole),
+            // An unknown word becomes malformed later, where the fact is recorded.
             ValueKind::Text
             | ValueKind::Choice(_)
             | ValueKind::Version
@@ -83,15 +84,15 @@ impl ConfigParameter {
         }
     }
 
-    /// Whether the host passes on only the shape of its value, see
+    /// Whether the host passes on only the shape of the value, see
     /// [`crate::host::Question::PgSettings`].
     fn is_passed_as_shape(&self) -> bool {
-        servers::exposed_settings(Area::Pg)
+        servers::exposed_settings(ServerArea::Pg)
             .get(self.name)
             .is_some_and(|leave| matches!(leave, Exposure::Shape))
     }
 
-    fn in_force(
+    fn value_in_force(
         &self,
         configured: Option<Reading<Vec<u8>>>,
         version: Option<&Version>,
@@ -102,7 +103,7 @@ impl ConfigParameter {
         {
             return Reading::unknown(
                 UnknownReason::Absent,
-                format!("PostgreSQL {} has no {name}", version.base()),
+                format!("PostgreSQL {} has no {name}", version.numeric_part()),
             );
         }
         match (configured, version) {
@@ -110,7 +111,7 @@ impl ConfigParameter {
                 let text = self.canonical_value(&value, version);
                 if self.has_unknown_unit(&text, version) {
                     let detail = format!(
-                        "{source}: the unit of {name} = {text} depends on the server's version"
+                        "{source}: the unit of {name} = {text} depends on the server's version, which is unknown"
                     );
                     return Reading::unknown(UnknownReason::NotCollected, detail);
                 }
@@ -119,19 +120,21 @@ impl ConfigParameter {
             (Some(unknown), _) => unknown.map(|_| String::new()),
             (None, None) => Reading::unknown(
                 UnknownReason::NotCollected,
-                format!("{name} is not set, and its default depends on the unknown version"),
+                format!(
+                    "{name} is not set, and its default depends on the server's version, which is unknown"
+                ),
             ),
             (None, Some(version)) if self.row.is_readable_in(version) == Ternary::Unknown => {
                 Reading::unknown(
                     UnknownReason::Ambiguous,
                     format!(
-                        "whether this minor release of PostgreSQL {} has {name}",
-                        version.base()
+                        "some minor releases of PostgreSQL {} lack {name}",
+                        version.numeric_part()
                     ),
                 )
             }
             (None, Some(version)) => {
-                let of = format!("PostgreSQL {}", major(version));
+                let of = format!("PostgreSQL {}", major_version(version));
                 match self.row.default_in(version) {
                     Some(default) => Reading::known(default.to_owned(), Source::Default { of }),
                     None => Reading::unknown(
@@ -158,16 +161,17 @@ impl ConfigParameter {
         }
     }
 
-    /// Whether the value has no unit and the default unit depends on an unknown version.
+    /// Whether the value lacks a unit and the default unit depends on the server's version, which
+    /// is unknown.
     fn has_unknown_unit(&self, text: &str, version: Option<&Version>) -> bool {
         let is_size = matches!(self.unit_kind(), UnitKind::Bytes);
         is_size
             && self.row.size_unit(version).is_none()
-            && size(text, Some(1)).is_ok()
-            && size(text, None).is_err()
+            && parse_size(text, Some(1)).is_ok()
+            && parse_size(text, None).is_err()
     }
 
-    /// As the server would print it, so that equal values compare equal.
+    /// The value as the server would print it, so that equal values compare equal.
     pub fn canonical_value(&self, value: &[u8], version: Option<&Version>) -> String {
         let text = display_safe(value.trim_ascii()).to_ascii_lowercase();
         match self.name {
@@ -191,9 +195,9 @@ impl ConfigParameter {
         if self.is_passed_as_shape() {
             return text;
         }
-        match self.value(&text, version) {
+        match self.parse_value(&text, version) {
             Ok(Value::Bool(on)) => if on { "on" } else { "off" }.to_owned(),
-            // A server's `1GB` and a file's `1024MB` are equal.
+            // A server's `1GB` equals a file's `1024MB`.
             Ok(Value::Whole(number)) => match self.unit_kind() {
                 UnitKind::Bytes => format!("{}kb", number / 1024),
                 UnitKind::Micros | UnitKind::Unitless => number.to_string(),
@@ -207,9 +211,9 @@ impl ConfigParameter {
     }
 }
 
-/// The number of standbys that a commit waits for, from a shape such as `FIRST 1 (_)`, `ANY 2 (_,
-/// _)` or empty.
-fn standbys(shape: &str) -> Result<u64, String> {
+/// The number of standbys that a commit waits for. The host passes on only the shape of the
+/// setting, such as `FIRST 1 (_)`, `ANY 2 (_, _)` or an empty string.
+fn parse_standby_count(shape: &str) -> Result<u64, String> {
     if shape.is_empty() {
         return Ok(0);
     }
@@ -217,16 +221,17 @@ fn standbys(shape: &str) -> Result<u64, String> {
     count.ok_or_else(|| "synchronous_standby_names is not valid".to_owned())
 }
 
-/// The part of a version that selects the settings: `15`, `9.6`.
-pub fn major(version: &Version) -> String {
+/// The major version: `15`, or `9.6` before version 10.
+pub fn major_version(version: &Version) -> String {
     match version.number(0) {
         major @ 10.. => major.to_string(),
         major => format!("{major}.{}", version.number(1)),
     }
 }
 
-/// As the server: unique prefixes of true, false, yes, no, on, off, and 1 and 0 (bool.c).
-fn flag(text: &str) -> Result<bool, String> {
+/// Parses a Boolean as the server does: 1, 0, or a unique prefix of true, false, yes, no, on or off
+/// (bool.c).
+fn parse_flag(text: &str) -> Result<bool, String> {
     let word = text.trim().to_ascii_lowercase();
     let begins = |whole: &str, least: usize| word.len() >= least && whole.starts_with(&word);
     if word == "1" || begins("true", 1) || begins("yes", 1) || begins("on", 2) {
@@ -238,10 +243,9 @@ fn flag(text: &str) -> Result<bool, String> {
     }
 }
 
-/// A number without a unit, as the server reads it: decimal, hexadecimal, octal, or a fraction,
-/// which is rounded. The settings parsed here take no unit; the server refuses `commit_delay =
-/// 1ms`.
-fn count(text: &str) -> Result<u64, String> {
+/// Parses a number as the server reads it: decimal, hexadecimal, octal, or a fraction, which is
+/// rounded. The settings parsed here take no unit: the server refuses `commit_delay = 1ms`.
+fn parse_count(text: &str) -> Result<u64, String> {
     let word = text.trim();
     let radix = |digits: &str, radix| u64::from_str_radix(digits, radix).ok();
     let whole = match word.strip_prefix("0x").or_else(|| word.strip_prefix("0X")) {
@@ -255,7 +259,7 @@ fn count(text: &str) -> Result<u64, String> {
         None => radix(word, 10),
     };
     let fraction = || {
-        format!("{:.0}", number(word).ok()?.round_ties_even())
+        format!("{:.0}", parse_number(word).ok()?.round_ties_even())
             .parse()
             .ok()
     };
@@ -264,7 +268,7 @@ fn count(text: &str) -> Result<u64, String> {
         .ok_or_else(|| format!("`{text}` is not a number that this setting accepts"))
 }
 
-fn number(text: &str) -> Result<f64, String> {
+fn parse_number(text: &str) -> Result<f64, String> {
     let word = text.trim();
     let numeric = word
         .bytes()
@@ -276,9 +280,9 @@ fn number(text: &str) -> Result<f64, String> {
     number.ok_or_else(|| format!("`{text}` is not a number that this setting accepts"))
 }
 
-/// Bytes, from a number with `kB`, `MB`, `GB` or `TB`, or else in `unit` (guc.c). Case is
-/// ignored.
-fn size(text: &str, unit: Option<u64>) -> Result<u64, String> {
+/// Parses a size in `kB`, `MB`, `GB` or `TB`, in any case of letters, into bytes. A plain number
+/// counts in `unit` (guc.c).
+fn parse_size(text: &str, unit: Option<u64>) -> Result<u64, String> {
     const UNITS: [(&str, u64); 4] = [
         ("kb", 1 << 10),
         ("mb", 1 << 20),
@@ -305,14 +309,14 @@ fn size(text: &str, unit: Option<u64>) -> Result<u64, String> {
             reason = "at most 10^6 TB, not negative"
         )]
         Some(number) => Some((number * unit as f64) as u64),
-        None => count(number)?.checked_mul(unit),
+        None => parse_count(number)?.checked_mul(unit),
     };
     bytes.ok_or_else(|| format!("`{text}` exceeds the maximum"))
 }
 
-/// Microseconds, from a number with `us`, `ms`, `s`, `min`, `h` or `d`, or else in `unit` (guc.c).
-/// Case is ignored.
-fn duration(text: &str, unit: Option<u64>) -> Result<f64, String> {
+/// Parses a time in `us`, `ms`, `s`, `min`, `h` or `d`, in any case of letters, into microseconds.
+/// A plain number counts in `unit` (guc.c).
+fn parse_duration(text: &str, unit: Option<u64>) -> Result<f64, String> {
     const UNITS: [(&str, f64); 6] = [
         ("us", 1.0),
         ("ms", 1e3),
@@ -327,7 +331,7 @@ fn duration(text: &str, unit: Option<u64>) -> Result<f64, String> {
         .find_map(|(unit, micros)| Some((word.strip_suffix(unit)?, *micros)));
     let counted = with_unit.or(unit.map(|unit| (word.as_str(), unit as f64)));
     let (figure, unit) = counted.ok_or_else(|| format!("`{text}` has no unit"))?;
-    Ok(number(figure)? * unit)
+    Ok(parse_number(figure)? * unit)
 }
 
 #[cfg(test)]
@@ -345,7 +349,6 @@ mod tests {
         Version::parse(text).unwrap()
     }
 
-    /// Every word of every choice is parsed, and no other.
     #[test]
     fn a_word_that_no_server_takes_is_malformed() {
         let cluster = Subject::cluster("/pg");
@@ -360,7 +363,7 @@ mod tests {
                 let mut facts = FactSet::default();
                 let configured = Reading::known(
                     word.as_bytes().to_vec(),
-                    Source::line("/pg/postgresql.conf", 3),
+                    Source::file_line("/pg/postgresql.conf", 3),
                 );
                 setting.record(
                     &mut facts,
@@ -381,7 +384,7 @@ mod tests {
         assert!(choices >= 6, "{choices}");
     }
 
-    /// Every row of the table with a fact names an existing one.
+    /// The catalogue has every fact that the table of settings names.
     #[test]
     fn whatever_the_table_reads_has_a_fact() {
         let names: Vec<&str> = ALL.iter().map(|setting| setting.name).collect();
@@ -393,7 +396,7 @@ mod tests {
         assert_eq!(names, read.collect::<Vec<_>>());
         for setting in ALL.iter() {
             assert!(
-                servers::exposed_settings(Area::Pg).contains_key(setting.name),
+                servers::exposed_settings(ServerArea::Pg).contains_key(setting.name),
                 "{}",
                 setting.name
             );
@@ -402,8 +405,12 @@ mod tests {
                 "{}",
                 setting.name
             );
-            if setting.row.is_old() {
-                assert!(default(setting.name, "9.0").is_known(), "{}", setting.name);
+            if setting.row.predates_table() {
+                assert!(
+                    default_reading(setting.name, "9.0").is_known(),
+                    "{}",
+                    setting.name
+                );
             }
         }
     }
@@ -421,17 +428,21 @@ mod tests {
             ("5 weeks", None),
             ("-1", None),
         ] {
-            assert_eq!(duration(text, Some(1_000_000)).ok(), expected, "{text}");
+            assert_eq!(
+                parse_duration(text, Some(1_000_000)).ok(),
+                expected,
+                "{text}"
+            );
         }
-        assert!(duration("300", None).is_err());
+        assert!(parse_duration("300", None).is_err());
         let spelled =
             |text: &str| setting("checkpoint_timeout").canonical_value(text.as_bytes(), None);
         assert_eq!(spelled("5min"), spelled("300"));
         assert_eq!(spelled(&spelled("5min")), spelled("300"));
     }
 
-    fn default(name: &str, of: &str) -> Reading<String> {
-        setting(name).in_force(None, Some(&version(of)))
+    fn default_reading(name: &str, of: &str) -> Reading<String> {
+        setting(name).value_in_force(None, Some(&version(of)))
     }
 
     #[test]
@@ -454,7 +465,7 @@ mod tests {
             ("2", None),
             ("onn", None),
         ] {
-            assert_eq!(flag(text).ok(), expected, "{text}");
+            assert_eq!(parse_flag(text).ok(), expected, "{text}");
         }
     }
 
@@ -474,7 +485,7 @@ mod tests {
             ("inf", None),
             ("nan", None),
         ] {
-            assert_eq!(count(text).ok(), expected, "{text}");
+            assert_eq!(parse_count(text).ok(), expected, "{text}");
         }
     }
 
@@ -492,7 +503,7 @@ mod tests {
             ("1 PB", None),
             ("-1", None),
         ] {
-            assert_eq!(size(text, Some(1 << 20)).ok(), expected, "{text}");
+            assert_eq!(parse_size(text, Some(1 << 20)).ok(), expected, "{text}");
         }
         let spelled = |name, text: &str| {
             setting(name).canonical_value(text.as_bytes(), Some(&version("15.20")))
@@ -511,8 +522,8 @@ mod tests {
         );
     }
 
-    /// max_wal_size is in 16 MB segments in 9.5 and 9.6, later in megabytes. Without a version a
-    /// plain number may be either.
+    /// PostgreSQL 9.5 and 9.6 count max_wal_size in segments of 16 MB, later releases in megabytes.
+    /// For an unknown version a plain number may be either.
     #[test]
     fn a_size_without_a_unit_counts_what_its_version_says() {
         let (cluster, fact) = (Subject::cluster("/pg"), setting("max_wal_size").fact.id);
@@ -528,7 +539,7 @@ mod tests {
             let (mut facts, of) = (FactSet::default(), of.map(version));
             let written = Reading::known(
                 text.as_bytes().to_vec(),
-                Source::line("/pg/postgresql.conf", 3),
+                Source::file_line("/pg/postgresql.conf", 3),
             );
             setting("max_wal_size").record(&mut facts, &cluster, Some(written), of.as_ref());
             match (facts.reading(&cluster, fact), expected) {
@@ -545,13 +556,13 @@ mod tests {
 
     #[test]
     fn defaults_are_those_of_the_version() {
-        let value = |name, of| default(name, of).value().cloned();
+        let value = |name, of| default_reading(name, of).value().cloned();
         assert_eq!(value("wal_level", "9.6.3").as_deref(), Some("minimal"));
         assert_eq!(value("wal_level", "15.20").as_deref(), Some("replica"));
         assert_eq!(value("max_wal_senders", "15").as_deref(), Some("10"));
         assert_eq!(value("wal_sync_method", "15").as_deref(), Some("fdatasync"));
         assert_eq!(
-            default("fsync", "15.20").source(),
+            default_reading("fsync", "15.20").source(),
             Some(&Source::Default {
                 of: "PostgreSQL 15".to_owned()
             })
@@ -566,7 +577,7 @@ mod tests {
         ] {
             assert!(
                 matches!(
-                    default(name, of),
+                    default_reading(name, of),
                     Reading::Unknown {
                         why: UnknownReason::Absent,
                         ..
@@ -576,7 +587,7 @@ mod tests {
             );
         }
         assert!(matches!(
-            default("data_sync_retry", "11"),
+            default_reading("data_sync_retry", "11"),
             Reading::Unknown {
                 why: UnknownReason::Ambiguous,
                 ..
@@ -589,7 +600,7 @@ mod tests {
             Some("posix_fallocate")
         );
         assert!(matches!(
-            default("file_extend_method", "18"),
+            default_reading("file_extend_method", "18"),
             Reading::Unknown {
                 why: UnknownReason::Ambiguous,
                 ..
@@ -604,7 +615,7 @@ mod tests {
             value("effective_io_concurrency", "18.2").as_deref(),
             Some("16")
         );
-        assert!(!setting("fsync").in_force(None, None).is_known());
+        assert!(!setting("fsync").value_in_force(None, None).is_known());
     }
 
     #[test]
@@ -631,7 +642,7 @@ mod tests {
         fn hostile_values_never_fail(value: Vec<u8>) {
             for setting in ALL.iter() {
                 let (mut facts, cluster) = (FactSet::default(), Subject::cluster("/pg"));
-                let reading = Reading::known(value.clone(), Source::line("/pg/postgresql.conf", 1));
+                let reading = Reading::known(value.clone(), Source::file_line("/pg/postgresql.conf", 1));
                 setting.record(&mut facts, &cluster, Some(reading), Some(&version("16")));
                 let shown = displayed_text(&facts);
                 prop_assert!(!shown.chars().any(crate::text::is_display_unsafe), "{}", shown);

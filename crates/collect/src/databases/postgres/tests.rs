@@ -1,27 +1,27 @@
-//! Clusters from every kind of lead: a process, Debian's directories, the requested directory.
+//! Clusters found through a process, Debian's directories or the requested directory.
 
-mod named;
+mod config_argument;
 
 use super::*;
 use crate::facts::catalog::postgres;
 use crate::facts::{Reading, Remedy, Scope, Subject, UnknownReason};
-use crate::host::{ConfigDirective, Dialect, HostErrorKind, Moment, Question, Stat, Tool};
+use crate::host::{ConfigDialect, ConfigDirective, HostErrorKind, Moment, Question, Stat, Tool};
 use crate::testing::{FakeHost, displayed_text, note_sentences};
 
 const DATA: &str = "/srv/pg";
-/// In seconds.
+/// Start of the server, in seconds since 1970.
 const STARTED: u64 = 1_000;
 
 fn stat(uid: u64) -> Vec<u8> {
-    of_kind(0o040_700, uid, Some(STARTED - 1))
+    stat_of_kind(0o040_700, uid, Some(STARTED - 1))
 }
 
 fn changed_at(uid: u64, changed: Option<u64>) -> Vec<u8> {
-    of_kind(0o100_600, uid, changed)
+    stat_of_kind(0o100_600, uid, changed)
 }
 
-fn of_kind(mode: u64, uid: u64, changed: Option<u64>) -> Vec<u8> {
-    stat_changed_at(mode, uid, changed.map(Moment::in_second))
+fn stat_of_kind(mode: u64, uid: u64, changed: Option<u64>) -> Vec<u8> {
+    stat_changed_at(mode, uid, changed.map(Moment::from_second))
 }
 
 fn stat_changed_at(mode: u64, uid: u64, changed: Option<Moment>) -> Vec<u8> {
@@ -41,14 +41,14 @@ fn stat_changed_at(mode: u64, uid: u64, changed: Option<Moment>) -> Vec<u8> {
     .encode()
 }
 
-fn conf(fake: FakeHost, path: &str, settings: &[(&str, &str)]) -> FakeHost {
+fn with_conf_file(fake: FakeHost, path: &str, settings: &[(&str, &str)]) -> FakeHost {
     let line = |(n, (key, value)): (usize, &(&str, &str))| {
         let line = u32::try_from(n).unwrap() + 1;
         ConfigDirective::new(line, *key, *value).encode()
     };
     let answer: Vec<Vec<u8>> = settings.iter().enumerate().map(line).collect();
     let fake = fake.answer(
-        Question::Config(path.into(), Dialect::Postgres),
+        Question::Config(path.into(), ConfigDialect::Postgres),
         answer.concat(),
     );
     fake.answer(
@@ -57,8 +57,8 @@ fn conf(fake: FakeHost, path: &str, settings: &[(&str, &str)]) -> FakeHost {
     )
 }
 
-/// A stopped cluster of version 15 with WAL elsewhere.
-fn stopped() -> FakeHost {
+/// A stopped cluster of version 15 with the WAL in another directory.
+fn stopped_host() -> FakeHost {
     let fake = FakeHost::default()
         .file(format!("{DATA}/PG_VERSION"), "15\n")
         .answer(Question::Stat(DATA.into()), stat(26))
@@ -74,16 +74,16 @@ fn stopped() -> FakeHost {
         )
         .answer(Question::Stat(format!("{DATA}/global").into()), stat(26))
         .answer(Question::Servers, "");
-    conf(
+    with_conf_file(
         fake,
         &format!("{DATA}/postgresql.conf"),
         &[("fsync", "off"), ("wal_level", "minimal")],
     )
 }
 
-/// The same, running since one second after the last change.
-fn running() -> FakeHost {
-    conf(stopped(), &format!("{DATA}/postgresql.auto.conf"), &[])
+/// The cluster of [`stopped_host`], running since one second after the last change.
+fn running_host() -> FakeHost {
+    with_conf_file(stopped_host(), &format!("{DATA}/postgresql.auto.conf"), &[])
         .answer(Question::Servers, "10 1 26 postgres\n")
         .answer(
             Question::CommandLine(10),
@@ -117,7 +117,7 @@ fn value_and_source(facts: &FactSet, name: &str) -> String {
 
 #[test]
 fn a_stopped_cluster_is_found_where_it_was_asked_for() {
-    let facts = collect_all(&stopped());
+    let facts = collect_all(&stopped_host());
     for (name, expected) in [
         ("pg.data_directory", "/srv/pg /srv/pg"),
         ("pg.wal_directory", "/wal/pg realpath /srv/pg/pg_wal"),
@@ -129,8 +129,8 @@ fn a_stopped_cluster_is_found_where_it_was_asked_for() {
         ("pg.wal_level", "minimal /srv/pg/postgresql.conf:2"),
         ("pg.max_wal_senders", "10 default of PostgreSQL 15"),
         ("pg.wal_init_zero", "yes default of PostgreSQL 15"),
-        ("pg.debug_io_direct", "? absent"),
-        ("pg.fsync_disabled_by", "? absent"),
+        ("pg.debug_io_direct", "? not available"),
+        ("pg.fsync_disabled_by", "? not available"),
     ] {
         assert_eq!(value_and_source(&facts, name), expected, "{name}");
     }
@@ -140,8 +140,8 @@ fn a_stopped_cluster_is_found_where_it_was_asked_for() {
 #[test]
 fn the_command_line_is_above_alter_system_which_is_above_the_file() {
     let auto = format!("{DATA}/postgresql.auto.conf");
-    let host = conf(
-        running(),
+    let host = with_conf_file(
+        running_host(),
         &auto,
         &[("fsync", "on"), ("max_wal_senders", "3")],
     );
@@ -165,9 +165,9 @@ fn the_command_line_is_above_alter_system_which_is_above_the_file() {
 fn a_denied_file_leaves_what_it_could_set_unknown_and_names_who_may_read_it() {
     let auto = Question::Config(
         format!("{DATA}/postgresql.auto.conf").into(),
-        Dialect::Postgres,
+        ConfigDialect::Postgres,
     );
-    let facts = collect_all(&running().refuse(auto, HostErrorKind::Denied));
+    let facts = collect_all(&running_host().refuse(auto, HostErrorKind::Denied));
     for name in ["pg.fsync", "pg.full_page_writes"] {
         let remedy = match facts.reading_by_name(&cluster(), name) {
             Reading::Unknown {
@@ -193,7 +193,7 @@ fn the_running_server_wins_and_a_difference_is_said() {
          fsync\ton\t\tdefault\t\t\nwal_level\tminimal\t\tconfiguration file\t\t\n\
          wal_sync_method\tfsync\t\tconfiguration file\t/x.conf\t7\n"
     );
-    let facts = collect_all(&running().answer(Question::PgSettings(socket.into()), answer));
+    let facts = collect_all(&running_host().answer(Question::PgSettings(socket.into()), answer));
     assert_eq!(
         value_and_source(&facts, "pg.fsync"),
         format!("yes the server at {socket}")
@@ -207,7 +207,10 @@ fn the_running_server_wins_and_a_difference_is_said() {
         "fsync /x.conf:7"
     );
     assert_eq!(
-        facts.value(&cluster(), &postgres::VERSION).unwrap().base(),
+        facts
+            .value(&cluster(), &postgres::VERSION)
+            .unwrap()
+            .numeric_part(),
         "15.20"
     );
     assert!(
@@ -219,7 +222,7 @@ fn the_running_server_wins_and_a_difference_is_said() {
     );
 }
 
-/// From the server's answer, else from pg_controldata of the cluster's version.
+/// The server's answer comes first, then pg_controldata of the cluster's version.
 #[test]
 fn checksums_are_those_of_the_server_or_of_its_control_file() {
     let control = || {
@@ -232,23 +235,23 @@ fn checksums_are_those_of_the_server_or_of_its_control_file() {
     let told_of = |fake: FakeHost| value_and_source(&collect_all(&fake), "pg.data_checksums");
     let argv = format!("`pg_controldata-15 -D {DATA}`");
     assert_eq!(
-        told_of(stopped().answer(control(), line("1"))),
+        told_of(stopped_host().answer(control(), line("1"))),
         format!("yes {argv}")
     );
     assert_eq!(
-        told_of(running().answer(control(), line("0"))),
+        told_of(running_host().answer(control(), line("0"))),
         format!("no {argv}"),
         "also while it runs"
     );
     for damaged in ["", "Data page checksum version: x", "noise"] {
         assert_eq!(
-            told_of(stopped().answer(control(), damaged)),
+            told_of(stopped_host().answer(control(), damaged)),
             "? malformed",
             "{damaged}"
         );
     }
     assert_eq!(
-        told_of(stopped().refuse(control(), HostErrorKind::Denied)),
+        told_of(stopped_host().refuse(control(), HostErrorKind::Denied)),
         "? denied"
     );
     let socket = "/run/pg/.s.PGSQL.5433";
@@ -256,14 +259,14 @@ fn checksums_are_those_of_the_server_or_of_its_control_file() {
         let says = format!(
             "data_directory\t{DATA}\t\toverride\t\t\ndata_checksums\t{value}\t\toverride\t\t\n"
         );
-        let fake = running().answer(Question::PgSettings(socket.into()), says);
+        let fake = running_host().answer(Question::PgSettings(socket.into()), says);
         assert_eq!(told_of(fake), format!("{expected} the server at {socket}"));
     }
-    let old = stopped()
+    let old = stopped_host()
         .file(format!("{DATA}/PG_VERSION"), "9.6\n")
         .answer(control(), line("1"));
     assert_eq!(told_of(old), "? not collected");
-    let reading = collect_all(&stopped())
+    let reading = collect_all(&stopped_host())
         .reading_by_name(&cluster(), "pg.data_checksums")
         .clone();
     assert!(
@@ -287,7 +290,7 @@ fn another_servers_answer_is_not_taken() {
     ] {
         let answer = format!("{row}\nfsync\ton\t\tdefault\t\t\n");
         let facts = collect_all(
-            &running().answer(Question::PgSettings("/run/pg/.s.PGSQL.5433".into()), answer),
+            &running_host().answer(Question::PgSettings("/run/pg/.s.PGSQL.5433".into()), answer),
         );
         assert_eq!(
             value_and_source(&facts, "pg.fsync"),
@@ -298,7 +301,7 @@ fn another_servers_answer_is_not_taken() {
 
 #[test]
 fn a_process_of_another_name_space_is_not_taken_for_what_lies_at_its_path_here() {
-    let host = running().file(format!("{DATA}/postmaster.pid"), "1\n/srv/pg\n1000\n");
+    let host = running_host().file(format!("{DATA}/postmaster.pid"), "1\n/srv/pg\n1000\n");
     let facts = collect_all(&host);
     assert!(
         note_sentences(&facts)
@@ -313,7 +316,7 @@ fn a_process_of_another_name_space_is_not_taken_for_what_lies_at_its_path_here()
 #[test]
 fn debian_keeps_configuration_and_data_apart() {
     let file = "/etc/postgresql/15/main/postgresql.conf";
-    let host = stopped()
+    let host = stopped_host()
         .answer(Question::Stat("/etc/postgresql".into()), stat(26))
         .answer(Question::Stat("/etc/postgresql/15".into()), stat(26))
         .answer(Question::List("/etc/postgresql".into()), "15")
@@ -323,12 +326,12 @@ fn debian_keeps_configuration_and_data_apart() {
             Question::Run(Tool::PgCtl(15), vec!["--version".to_owned()]),
             "pg_ctl (PostgreSQL) 15.20 (Debian)\n",
         );
-    let facts = collect_all(&conf(
+    let facts = collect_all(&with_conf_file(
         host,
         file,
         &[("data_directory", DATA), ("fsync", "on")],
     ));
-    assert_eq!(facts.subjects(Scope::Cluster).count(), 1);
+    assert_eq!(facts.subjects_of_scope(Scope::Cluster).count(), 1);
     assert_eq!(
         value_and_source(&facts, "pg.name"),
         format!("postgresql 15/main {file}")
@@ -356,7 +359,7 @@ fn the_version_is_that_of_a_program_of_the_cluster_s_release() {
         )
     };
     let told_of = |fake: &FakeHost| value_and_source(&collect_all(fake), "pg.version");
-    let pg_ctl = with(stopped(), Tool::PgCtl(15), "pg_ctl (PostgreSQL) 15.20");
+    let pg_ctl = with(stopped_host(), Tool::PgCtl(15), "pg_ctl (PostgreSQL) 15.20");
     assert_eq!(told_of(&pg_ctl), "15.20 `pg_ctl-15 --version`");
     let both = with(pg_ctl, Tool::Postgres(15), "postgres (PostgreSQL) 15.20");
     assert_eq!(told_of(&both), "15.20 `pg_ctl-15 --version`");
@@ -365,17 +368,21 @@ fn the_version_is_that_of_a_program_of_the_cluster_s_release() {
         !both.asked_questions().contains(&postgres),
         "one of the two is enough"
     );
-    let old_capture = with(stopped(), Tool::Postgres(15), "postgres (PostgreSQL) 15.20");
+    let old_capture = with(
+        stopped_host(),
+        Tool::Postgres(15),
+        "postgres (PostgreSQL) 15.20",
+    );
     assert_eq!(told_of(&old_capture), "15.20 `postgres-15 --version`");
     for other in ["pg_ctl (PostgreSQL) 16.1", "pg_ctl", "noise"] {
-        let fake = with(stopped(), Tool::PgCtl(15), other);
+        let fake = with(stopped_host(), Tool::PgCtl(15), other);
         assert_eq!(told_of(&fake), format!("15 {DATA}/PG_VERSION"), "{other}");
     }
 }
 
 #[test]
 fn without_a_version_no_default_is_claimed() {
-    let host = stopped().refuse(
+    let host = stopped_host().refuse(
         Question::Read(format!("{DATA}/PG_VERSION").into()),
         HostErrorKind::Denied,
     );
@@ -393,10 +400,10 @@ fn without_a_version_no_default_is_claimed() {
 #[test]
 fn a_directory_that_does_not_answer_is_asked_once() {
     let file = format!("{DATA}/postgresql.conf");
-    let host = running().refuse(Question::RealPath(file.into()), HostErrorKind::TimedOut);
+    let host = running_host().refuse(Question::RealPath(file.into()), HostErrorKind::TimedOut);
     let request = Request::default();
     let facts = collect(&host, &request);
-    assert_eq!(facts.subjects(Scope::Cluster).count(), 0);
+    assert_eq!(facts.subjects_of_scope(Scope::Cluster).count(), 0);
     assert!(displayed_text(&facts).contains("did not answer in time"));
     let asked = host
         .asked_questions()
@@ -408,9 +415,9 @@ fn a_directory_that_does_not_answer_is_asked_once() {
 
 #[test]
 fn data_that_does_not_answer_is_said() {
-    let host = running().refuse(Question::Stat(DATA.into()), HostErrorKind::TimedOut);
+    let host = running_host().refuse(Question::Stat(DATA.into()), HostErrorKind::TimedOut);
     let facts = collect_all(&host);
-    assert_eq!(facts.subjects(Scope::Cluster).count(), 0);
+    assert_eq!(facts.subjects_of_scope(Scope::Cluster).count(), 0);
     assert!(
         displayed_text(&facts).contains("/srv/pg did not answer in time"),
         "{}",
@@ -422,7 +429,7 @@ fn data_that_does_not_answer_is_said() {
 fn two_servers_may_share_a_configuration_file() {
     let file = "/etc/shared.conf";
     let other = "/srv/other";
-    let host = running()
+    let host = running_host()
         .answer(Question::Servers, "10 1 26 postgres\n20 1 26 postgres\n")
         .answer(
             Question::CommandLine(10),
@@ -434,13 +441,17 @@ fn two_servers_may_share_a_configuration_file() {
         )
         .answer(Question::Stat(other.into()), stat(26))
         .file(format!("{other}/postmaster.pid"), "20\n");
-    let facts = collect_all(&conf(host, file, &[("fsync", "on")]));
-    let clusters: Vec<&str> = facts.subjects(Scope::Cluster).map(Subject::name).collect();
+    let facts = collect_all(&with_conf_file(host, file, &[("fsync", "on")]));
+    let clusters: Vec<&str> = facts
+        .subjects_of_scope(Scope::Cluster)
+        .map(Subject::name)
+        .collect();
     assert_eq!(clusters, [other, DATA]);
 }
 
-/// A configuration that includes a directory, an existing and a missing file, each with a setting.
-fn including() -> FakeHost {
+/// A configuration that includes a directory, an existing file and a missing file, each with a
+/// setting.
+fn host_with_includes() -> FakeHost {
     let includes = [
         ("fsync", "off"),
         ("include_dir", "/etc/pg/conf.d"),
@@ -448,10 +459,14 @@ fn including() -> FakeHost {
         ("include", "/etc/pg/more.conf"),
         ("wal_recycle", "off"),
     ];
-    let host = conf(running(), &format!("{DATA}/postgresql.conf"), &includes);
-    let host = conf(host, "/etc/pg/more.conf", &[("commit_delay", "7")]);
-    let host = conf(host, "/etc/pg/conf.d/1.conf", &[("wal_level", "logical")]);
-    let host = conf(
+    let host = with_conf_file(
+        running_host(),
+        &format!("{DATA}/postgresql.conf"),
+        &includes,
+    );
+    let host = with_conf_file(host, "/etc/pg/more.conf", &[("commit_delay", "7")]);
+    let host = with_conf_file(host, "/etc/pg/conf.d/1.conf", &[("wal_level", "logical")]);
+    let host = with_conf_file(
         host,
         &format!("{DATA}/postgresql.auto.conf"),
         &[("full_page_writes", "off")],
@@ -481,7 +496,7 @@ fn what_was_changed_since_the_server_started_makes_it_and_all_before_it_uncertai
         (Some("/srv/pg/postgresql.auto.conf"), 5),
     ] {
         for at in [Some(STARTED), Some(STARTED + 1), None] {
-            let host = including();
+            let host = host_with_includes();
             let host = match changed {
                 Some(path) => host.answer(Question::Stat(path.into()), changed_at(26, at)),
                 None => host,
@@ -511,7 +526,7 @@ fn what_was_changed_since_the_server_started_makes_it_and_all_before_it_uncertai
 
 #[test]
 fn a_link_that_could_have_pointed_elsewhere_is_uncertain() {
-    let host = || including().symlink("/etc/pg/more.conf", "old/more.conf");
+    let host = || host_with_includes().symlink("/etc/pg/more.conf", "old/more.conf");
     assert_eq!(
         value_and_source(&collect_all(&host()), "pg.commit_delay"),
         "7 /etc/pg/more.conf:1"
@@ -534,9 +549,9 @@ fn a_link_that_could_have_pointed_elsewhere_is_uncertain() {
 fn without_the_time_of_the_start_nothing_in_a_file_is_certain() {
     let pid_file = Question::Read(format!("{DATA}/postmaster.pid").into());
     for host in [
-        running().refuse(pid_file.clone(), HostErrorKind::Denied),
-        running().answer(pid_file.clone(), "10\n"),
-        running().answer(pid_file, "10\n/srv/pg\nnoon\n"),
+        running_host().refuse(pid_file.clone(), HostErrorKind::Denied),
+        running_host().answer(pid_file.clone(), "10\n"),
+        running_host().answer(pid_file, "10\n/srv/pg\nnoon\n"),
     ] {
         assert_eq!(
             value_and_source(&collect_all(&host), "pg.fsync"),
@@ -547,7 +562,7 @@ fn without_the_time_of_the_start_nothing_in_a_file_is_certain() {
         let file = Question::Stat(format!("{DATA}/postgresql.conf").into());
         host.answer(file, changed_at(26, Some(STARTED)))
     };
-    let out_of_sight = running().answer(Question::Servers, "");
+    let out_of_sight = running_host().answer(Question::Servers, "");
     assert_eq!(
         value_and_source(&collect_all(&out_of_sight), "pg.fsync"),
         "no /srv/pg/postgresql.conf:1"
@@ -558,7 +573,7 @@ fn without_the_time_of_the_start_nothing_in_a_file_is_certain() {
         "it may run"
     );
     assert_eq!(
-        value_and_source(&collect_all(&changed(stopped())), "pg.fsync"),
+        value_and_source(&collect_all(&changed(stopped_host())), "pg.fsync"),
         "no /srv/pg/postgresql.conf:1"
     );
 }
@@ -577,7 +592,7 @@ fn root_asks_a_server_as_its_owner_and_whoever_was_not_answered_is_told_what_hel
         (1000, "me", Remedy::RunAs("postgres".to_owned())),
         (26, "postgres", answer()),
     ] {
-        let host = running()
+        let host = running_host()
             .answer(Question::Identity, format!("euid={uid}\n"))
             .answer(Question::UserName(uid), name)
             .answer(file.clone(), changed_at(26, Some(STARTED)));
@@ -595,7 +610,7 @@ fn root_asks_a_server_as_its_owner_and_whoever_was_not_answered_is_told_what_hel
                 remedy,
             } => {
                 assert_eq!(remedy.as_ref(), Some(&helps), "{name}");
-                assert!(detail.ends_with("did not report its value"), "{detail}");
+                assert!(detail.ends_with("did not report the value"), "{detail}");
                 assert!(
                     detail.starts_with("/srv/pg/postgresql.conf changed after"),
                     "{detail}"
@@ -606,7 +621,8 @@ fn root_asks_a_server_as_its_owner_and_whoever_was_not_answered_is_told_what_hel
     }
 }
 
-/// `sed -i` and a restart within one second: only the process start orders them.
+/// After `sed -i` and a restart within one second, only the start time of the process shows their
+/// order.
 #[test]
 fn what_was_changed_in_the_second_of_the_start_was_changed_before_or_after_it() {
     let second = STARTED * 1_000_000_000;
@@ -627,7 +643,8 @@ fn what_was_changed_in_the_second_of_the_start_was_changed_before_or_after_it() 
             "? ambiguous",
         ),
         (second + 300_000_000, None, "? ambiguous"),
-        // The clock was set since: the process seems to have started in another second.
+        // The clock was set after the start, so the process seems to have started in another
+        // second.
         (
             second + 300_000_000,
             Some(second + 3_600_000_000_000),
@@ -645,7 +662,7 @@ fn what_was_changed_in_the_second_of_the_start_was_changed_before_or_after_it() 
         ),
     ] {
         let stat = stat_changed_at(0o100_600, 26, Some(Moment::from_nanos(changed)));
-        let host = running().answer(
+        let host = running_host().answer(
             Question::Stat(format!("{DATA}/postgresql.conf").into()),
             stat,
         );
@@ -664,7 +681,7 @@ fn what_was_changed_in_the_second_of_the_start_was_changed_before_or_after_it() 
 #[test]
 fn what_the_server_says_needs_no_times_and_what_it_does_not_say_does() {
     let answer = "fsync\toff\t\tconfiguration file\t\t\nwal_level\tminimal\t\tuser\t\t\n";
-    let host = running()
+    let host = running_host()
         .answer(Question::PgSettings("/run/pg/.s.PGSQL.5433".into()), answer)
         .answer(
             Question::Stat(format!("{DATA}/postgresql.conf").into()),
@@ -685,7 +702,7 @@ fn what_the_server_says_needs_no_times_and_what_it_does_not_say_does() {
 #[test]
 fn a_process_is_believed_of_a_directory_of_its_users_that_names_it() {
     let named = |facts: &FactSet| value_and_source(facts, "pg.fsync");
-    // The real server has fsync off; another user's process with a lower id claims otherwise.
+    // The real server has fsync off; another user's process with a lower pid claims otherwise.
     let claims = |fake: FakeHost| {
         fake.answer(Question::Servers, "9 1 42 postgres\n10 1 26 postgres\n")
             .answer(
@@ -694,12 +711,12 @@ fn a_process_is_believed_of_a_directory_of_its_users_that_names_it() {
             )
             .answer(Question::Environment(9), "")
     };
-    // The target's owner comes first; without a target the lower id.
+    // With a target, its owner's process comes first; without one, the process with the lower pid.
     assert_eq!(
-        named(&collect_all(&claims(running()))),
+        named(&collect_all(&claims(running_host()))),
         format!("no {DATA}/postgresql.conf:1")
     );
-    let facts = collect(&claims(running()), &Request::default());
+    let facts = collect(&claims(running_host()), &Request::default());
     assert_eq!(named(&facts), format!("no {DATA}/postgresql.conf:1"));
     assert!(
         note_sentences(&facts)
@@ -708,8 +725,8 @@ fn a_process_is_believed_of_a_directory_of_its_users_that_names_it() {
         "{:?}",
         note_sentences(&facts)
     );
-    // The same from a separate mount namespace with the same directory.
-    let elsewhere = claims(running())
+    // The other user's process has its own mount namespace with the same directory.
+    let elsewhere = claims(running_host())
         .symlink("/proc/self/ns/mnt", "mnt:[1]")
         .symlink("/proc/9/ns/mnt", "mnt:[2]")
         .answer(
@@ -722,7 +739,7 @@ fn a_process_is_believed_of_a_directory_of_its_users_that_names_it() {
         named(&collect_all(&elsewhere)),
         format!("no {DATA}/postgresql.conf:1")
     );
-    // And if that user mounted a directory over it after the inode was compared.
+    // That user mounts a directory over it after the inodes were compared.
     let exchanged = elsewhere.answer(
         Question::Stat(format!("/proc/9/root{DATA}").into()),
         stat(42),
@@ -741,7 +758,7 @@ fn a_process_is_believed_of_a_directory_of_its_users_that_names_it() {
 #[test]
 fn what_cannot_prove_a_process_makes_it_none() {
     for kind in [HostErrorKind::Denied, HostErrorKind::TimedOut] {
-        let host = running().refuse(
+        let host = running_host().refuse(
             Question::Read(format!("{DATA}/postmaster.pid").into()),
             kind,
         );
@@ -753,7 +770,7 @@ fn what_cannot_prove_a_process_makes_it_none() {
         assert!(!facts.reading_by_name(&cluster(), "pg.running").is_known());
     }
     for uid in ["0", "-"] {
-        let host = running().answer(Question::Servers, format!("10 1 {uid} postgres\n"));
+        let host = running_host().answer(Question::Servers, format!("10 1 {uid} postgres\n"));
         let facts = collect_all(&host);
         assert!(!host.asked_questions().contains(&Question::CommandLine(10)));
         assert_eq!(
@@ -767,7 +784,7 @@ fn what_cannot_prove_a_process_makes_it_none() {
 
 #[test]
 fn a_stopped_process_is_not_asked() {
-    let host = running().file("/proc/10/stat", "10 (postgres) T 1 10\n");
+    let host = running_host().file("/proc/10/stat", "10 (postgres) T 1 10\n");
     collect_all(&host);
     let asked = host.asked_questions();
     assert!(
@@ -780,7 +797,7 @@ fn a_stopped_process_is_not_asked() {
 
 #[test]
 fn nothing_of_a_cluster_is_read_as_who_we_are() {
-    let host = running().answer(Question::List("/var/lib/postgresql".into()), "15");
+    let host = running_host().answer(Question::List("/var/lib/postgresql".into()), "15");
     collect_all(&host);
     let reads = |question: &Question| {
         let kernels = |path: &std::path::PathBuf| path.starts_with("/proc");

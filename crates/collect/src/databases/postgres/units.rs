@@ -1,18 +1,17 @@
-//! Data directories in systemd units: `Environment=PGDATA=` and `-D` of `ExecStart=`, with
-//! drop-ins, as Red Hat's and the project's own packages write them (systemd.unit(5),
-//! systemd.exec(5)).
+//! Data directories in systemd units, with their drop-ins: `Environment=PGDATA=` and `-D` of
+//! `ExecStart=` (systemd.unit(5), systemd.exec(5)). The packages of Red Hat and of the PostgreSQL
+//! project set them there.
 //!
-//! A drop-in overrides the unit. A template has a directory only per instance, and instances are
-//! found only where they are enabled.
+//! A template has a directory only per instance, and only enabled instances are found.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::{Path, PathBuf};
 
 use crate::facts::Source;
-use crate::host::{Dialect, Host, path_bytes, path_from_bytes};
+use crate::host::{ConfigDialect, Host, path_bytes, path_from_bytes};
 use crate::text::display_safe;
 
-/// In order of precedence.
+/// Directories of units, in order of precedence.
 const DIRECTORIES: [&str; 4] = [
     "/etc/systemd/system",
     "/run/systemd/system",
@@ -20,10 +19,10 @@ const DIRECTORIES: [&str; 4] = [
     "/lib/systemd/system",
 ];
 
-/// Where enabled instances of templates are linked.
+/// The directory that holds the links to enabled instances of templates.
 const WANTS: &str = "/etc/systemd/system/multi-user.target.wants";
 
-pub fn data_directories(host: &dyn Host) -> Vec<(PathBuf, Source)> {
+pub fn service_data_directories(host: &dyn Host) -> Vec<(PathBuf, Source)> {
     let mut listed: BTreeMap<&str, BTreeSet<Vec<u8>>> = BTreeMap::new();
     let identity = |directory: &str| {
         host.stat(Path::new(directory))
@@ -32,11 +31,13 @@ pub fn data_directories(host: &dyn Host) -> Vec<(PathBuf, Source)> {
     };
     let mut seen = BTreeSet::new();
     for directory in DIRECTORIES.into_iter().chain([WANTS]) {
-        // If /lib links to /usr/lib, the same hundreds of names would be listed twice.
+        // /lib is often a link to /usr/lib, whose hundreds of names would then be listed twice.
         if identity(directory).is_some_and(|identity| !seen.insert(identity)) {
             continue;
         }
-        let names = host.list(Path::new(directory)).unwrap_or_default();
+        let names = host
+            .list_directory(Path::new(directory))
+            .unwrap_or_default();
         let names = names
             .iter()
             .map(|name| path_bytes(Path::new(name)).to_vec());
@@ -54,7 +55,7 @@ pub fn data_directories(host: &dyn Host) -> Vec<(PathBuf, Source)> {
         .collect()
 }
 
-/// The last setting in the unit and its drop-ins wins.
+/// The data directory of a unit: the last setting in the unit and its drop-ins wins.
 fn unit_data_directory(
     host: &dyn Host,
     unit: &[u8],
@@ -68,7 +69,7 @@ fn unit_data_directory(
         ),
         None => (None, &b""[..]),
     };
-    // A template without an instance runs nothing.
+    // A template without an instance starts no server.
     if template.is_some() && instance.is_empty() {
         return None;
     }
@@ -96,7 +97,7 @@ fn unit_data_directory(
         let dropped = [name.as_slice(), b".d"].concat();
         for directory in DIRECTORIES.iter().rev().filter(|d| has(d, &dropped)) {
             let directory = at(directory, &dropped);
-            let parts = host.list(&directory).unwrap_or_default();
+            let parts = host.list_directory(&directory).unwrap_or_default();
             let parts = parts
                 .iter()
                 .filter(|part| path_bytes(Path::new(part)).ends_with(b".conf"));
@@ -105,23 +106,27 @@ fn unit_data_directory(
     }
     let mut found: BTreeMap<Vec<u8>, (PathBuf, Source)> = BTreeMap::new();
     for file in files {
-        for setting in host.config(&file, Dialect::Service).unwrap_or_default() {
+        for setting in host
+            .config_directives(&file, ConfigDialect::Service)
+            .unwrap_or_default()
+        {
             let Some(path) = resolve_specifiers(&setting.value, stem, instance) else {
                 continue;
             };
-            let source = Source::line(display_safe(path_bytes(&file)), setting.line);
+            let source = Source::file_line(display_safe(path_bytes(&file)), setting.line);
             if path.is_absolute() {
                 found.insert(setting.key, (path, source));
             }
         }
     }
-    // The command line overrides the environment.
+    // `-D` on the command line overrides PGDATA.
     found
         .remove(b"data".as_slice())
         .or_else(|| found.remove(b"pgdata".as_slice()))
 }
 
-/// Resolves the specifiers of an instance (systemd.unit(5), *Specifiers*); `None` for any other.
+/// Resolves the specifiers `%i`, `%I`, `%N` and `%%` (systemd.unit(5), *Specifiers*); `None` for
+/// any other specifier.
 fn resolve_specifiers(value: &[u8], stem: &[u8], instance: &[u8]) -> Option<PathBuf> {
     let mut out = Vec::new();
     let mut bytes = value.iter();
@@ -133,8 +138,8 @@ fn resolve_specifiers(value: &[u8], stem: &[u8], instance: &[u8]) -> Option<Path
         match bytes.next()? {
             b'%' => out.push(b'%'),
             b'i' => out.extend_from_slice(instance),
-            // Unescaped, a dash is a slash; other escapes are rare in cluster names and not
-            // decoded.
+            // In `%I` a dash stands for a slash. Other escapes are rare in cluster names and are
+            // not decoded.
             b'I' if !instance.contains(&b'\\') => {
                 out.extend(instance.iter().map(|b| if *b == b'-' { b'/' } else { *b }));
             }
@@ -153,18 +158,21 @@ mod tests {
     use crate::host::{ConfigDirective, Question};
     use crate::testing::FakeHost;
 
-    fn unit(fake: FakeHost, path: &str, settings: &[(&str, &str)]) -> FakeHost {
+    fn with_unit(fake: FakeHost, path: &str, settings: &[(&str, &str)]) -> FakeHost {
         let encode = |(line, (key, value)): (u32, &(&str, &str))| {
             ConfigDirective::new(line, *key, *value).encode()
         };
         let answer: Vec<u8> = (1..).zip(settings).flat_map(encode).collect();
         let (directory, name) = path.rsplit_once('/').unwrap();
-        fake.answer(Question::Config(path.into(), Dialect::Service), answer)
-            .symlink(format!("{directory}/{name}"), "unit")
+        fake.answer(
+            Question::Config(path.into(), ConfigDialect::Service),
+            answer,
+        )
+        .symlink(format!("{directory}/{name}"), "unit")
     }
 
     fn displayed_directories(fake: &FakeHost) -> Vec<(String, String)> {
-        let all = data_directories(fake);
+        let all = service_data_directories(fake);
         all.into_iter()
             .map(|(path, source)| (path.display().to_string(), source.to_string()))
             .collect()
@@ -174,37 +182,37 @@ mod tests {
     fn units_drop_ins_and_instances_name_directories() {
         let fake = FakeHost::default();
         let lib = "/usr/lib/systemd/system";
-        let fake = unit(
+        let fake = with_unit(
             fake,
             &format!("{lib}/postgresql-16.service"),
             &[("pgdata", "/var/lib/pgsql/16/data/")],
         );
-        let fake = unit(
+        let fake = with_unit(
             fake,
             &format!("{lib}/postgresql.service"),
             &[("pgdata", "/var/lib/pgsql/data")],
         );
-        let fake = unit(
+        let fake = with_unit(
             fake,
             "/etc/systemd/system/postgresql.service.d/own.conf",
             &[("pgdata", "/srv/pg")],
         );
-        let fake = unit(
+        let fake = with_unit(
             fake,
             &format!("{lib}/postgresql@.service"),
             &[("user", "x"), ("data", "/srv/%i/%I")],
         );
-        let fake = unit(
+        let fake = with_unit(
             fake,
             "/etc/systemd/system/multi-user.target.wants/postgresql@a-b.service",
             &[],
         );
-        let fake = unit(
+        let fake = with_unit(
             fake,
             &format!("{lib}/postgresql-odd.service"),
             &[("data", "/srv/%H")],
         );
-        let fake = unit(fake, &format!("{lib}/nginx.service"), &[("data", "/no")]);
+        let fake = with_unit(fake, &format!("{lib}/nginx.service"), &[("data", "/no")]);
         let row = |path: &str, source: &str| (path.to_owned(), source.to_owned());
         assert_eq!(
             displayed_directories(&fake),
@@ -232,9 +240,9 @@ mod tests {
             let mut fake = FakeHost::default().answer(Question::List(DIRECTORIES[0].into()), list);
             for name in &names {
                 let path = format!("{}/{name}.service", DIRECTORIES[0]);
-                fake = fake.answer(Question::Config(path.into(), Dialect::Service), &answer);
+                fake = fake.answer(Question::Config(path.into(), ConfigDialect::Service), &answer);
             }
-            for (path, _) in data_directories(&fake) {
+            for (path, _) in service_data_directories(&fake) {
                 prop_assert!(path.is_absolute());
             }
             resolve_specifiers(&answer, b"stem", &instance);

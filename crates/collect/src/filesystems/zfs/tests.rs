@@ -12,7 +12,7 @@ const STATUS: &str = "pool: tank\nstate: ONLINE\n\tNAME STATE\n\ttank ONLINE\n\t
     \tspares\n\t  /dev/sde1 AVAIL\npool: cold\nstate: DEGRADED\n\tcold DEGRADED\n\t  raidz1-0 DEGRADED\n\t    /dev/sdf1 ONLINE\n\
     \t    1234567890 UNAVAIL\n";
 
-fn machine(status: &str) -> FakeHost {
+fn host_with_pools(status: &str) -> FakeHost {
     let properties = "tank\tsync\tstandard\ntank/pg\tsync\tdisabled\ntank/pg\tlogbias\tlatency\ntank/pg\trecordsize\t32768\n\
         cold\tsync\tsometimes\ncold\tlogbias\tboth\n";
     FakeHost::default()
@@ -69,10 +69,10 @@ fn collect(host: &FakeHost) -> FactSet {
 
 #[test]
 fn datasets_and_volumes_stand_on_whatever_a_commit_waits_for() {
-    let facts = collect(&machine(STATUS));
+    let facts = collect(&host_with_pools(STATUS));
     let devices = ["sda1", "sdb1", "sdc1", "nvme0n1p1"].map(Subject::device);
-    assert_eq!(facts.below(&Subject::mount("/pg")), devices);
-    assert_eq!(facts.below(&Subject::device("zd16")), devices);
+    assert_eq!(facts.directly_below(&Subject::mount("/pg")), devices);
+    assert_eq!(facts.directly_below(&Subject::device("zd16")), devices);
     assert_eq!(
         facts
             .value(&Subject::mount("/pg"), &mount::ZFS_DEVICES)
@@ -85,9 +85,9 @@ fn datasets_and_volumes_stand_on_whatever_a_commit_waits_for() {
 /// A device that ZFS does not use takes no commit, whatever its path.
 #[test]
 fn a_missing_device_is_lost_and_the_rest_is_known() {
-    let facts = collect(&machine(STATUS));
+    let facts = collect(&host_with_pools(STATUS));
     let cold = Subject::mount("/cold");
-    assert_eq!(facts.below(&cold), [Subject::device("sdf1")]);
+    assert_eq!(facts.directly_below(&cold), [Subject::device("sdf1")]);
     assert_eq!(facts.value(&cold, &mount::ZFS_DEVICES).unwrap(), ["sdf1"]);
     assert_eq!(
         facts.value(&cold, &mount::ZFS_LOST).unwrap(),
@@ -102,7 +102,8 @@ fn a_missing_device_is_lost_and_the_rest_is_known() {
 const WHOLE: &str = "  pool: cold\n state: ONLINE\nconfig:\n\n\tNAME STATE READ WRITE CKSUM\n\tcold ONLINE 0 0 0\n\
     \t  mirror-0 ONLINE 0 0 0\n\t    /dev/sda1 ONLINE 0 0 0\n\t    /dev/sdb1 ONLINE 0 0 0\n\nerrors: No known data errors\n";
 
-/// State, devices, lost devices, whether all error counts are zero, whether data is damaged.
+/// The pool's state, numbers of devices and of lost devices, whether all error counts are zero, and
+/// whether data is damaged.
 type PoolFacts = (
     Option<VdevState>,
     Option<usize>,
@@ -111,10 +112,9 @@ type PoolFacts = (
     Option<bool>,
 );
 
-/// The facts of the pool `cold` with a text replaced.
 fn pool_facts(old: &str, new: &str) -> PoolFacts {
     assert!(WHOLE.contains(old), "{old}");
-    let facts = collect(&machine(&WHOLE.replacen(old, new, 1)));
+    let facts = collect(&host_with_pools(&WHOLE.replacen(old, new, 1)));
     let cold = Subject::mount("/cold");
     (
         facts.value(&cold, &mount::ZFS_POOL_STATE),
@@ -145,7 +145,8 @@ fn every_state_of_a_device_counts_or_is_unknown() {
             Some(false),
         );
         assert_eq!(found, expect, "{state}");
-        // The same without its node: only a device in use is needed.
+        // If a device node is missing, the list of devices stays known unless that device is in
+        // use.
         let gone = pool_facts("/dev/sdb1 ONLINE", &format!("/dev/sdx1 {state}"));
         let expect = (
             online,
@@ -198,7 +199,7 @@ fn a_list_that_is_cut_short_is_unknown() {
         .map(|(end, _)| end)
         .filter(|end| *end < text.len())
     {
-        let facts = collect(&machine(WHOLE.get(..end).unwrap()));
+        let facts = collect(&host_with_pools(WHOLE.get(..end).unwrap()));
         let cold = Subject::mount("/cold");
         assert_eq!(
             facts.value(&cold, &mount::ZFS_DEVICES),
@@ -217,10 +218,10 @@ fn a_list_that_is_cut_short_is_unknown() {
     }
 }
 
-/// Older captures lack error counts and the last line; the rest keeps its meaning.
+/// Older captures lack error counts and the last line; the other lines keep their meaning.
 #[test]
 fn a_capture_without_counts_is_read_as_before() {
-    let facts = collect(&machine(STATUS));
+    let facts = collect(&host_with_pools(STATUS));
     let pg = Subject::mount("/pg");
     assert_eq!(
         facts.value(&pg, &mount::ZFS_POOL_STATE),
@@ -243,7 +244,7 @@ fn only_a_file_is_kept_in_a_file() {
         ("/files/disk", Some("/files")),
         ("/dev/shm/disk", Some("/dev/shm")),
     ] {
-        let host = machine(&WHOLE.replace("/dev/sdb1", path));
+        let host = host_with_pools(&WHOLE.replace("/dev/sdb1", path));
         let mut facts = FactSet::default();
         facts.add_subject(&Subject::device("sda1"));
         for (point, dataset) in [
@@ -274,7 +275,7 @@ fn only_a_file_is_kept_in_a_file() {
         let expect: Vec<Subject> = std::iter::once(Subject::device("sda1"))
             .chain(found.map(Subject::mount))
             .collect();
-        assert_eq!(facts.below(&cold), expect, "{path}");
+        assert_eq!(facts.directly_below(&cold), expect, "{path}");
         assert_eq!(
             facts.value(&cold, &mount::ZFS_DEVICES).is_some(),
             found.is_some(),
@@ -285,7 +286,7 @@ fn only_a_file_is_kept_in_a_file() {
 
 #[test]
 fn properties_are_those_of_the_dataset_and_unknown_words_are_malformed() {
-    let facts = collect(&machine(STATUS));
+    let facts = collect(&host_with_pools(STATUS));
     let pg = Subject::mount("/pg");
     assert_eq!(facts.value(&pg, &mount::ZFS_SYNC), Some(ZfsSync::Disabled));
     assert_eq!(facts.value(&pg, &mount::ZFS_RECORD), Some(32768));
@@ -312,7 +313,7 @@ fn properties_are_those_of_the_dataset_and_unknown_words_are_malformed() {
         facts
             .value(&Subject::host(), &kernel::ZFS_VERSION)
             .unwrap()
-            .base(),
+            .numeric_part(),
         "2.1.11"
     );
 }

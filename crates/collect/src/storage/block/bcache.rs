@@ -1,5 +1,5 @@
-//! bcache: whether writes stay on the cache device first, and the state of the cache, from
-//! `bcache/` in sysfs (Documentation/admin-guide/bcache.rst).
+//! bcache: whether the cache device holds writes back, and the state of the cache, from `bcache/`
+//! in sysfs (Documentation/admin-guide/bcache.rst).
 //!
 //! A bcache device is above its backing device and the members of an attached cache set. In state
 //! `no cache` the mode shown is the one that a cache would have.
@@ -8,24 +8,26 @@ use std::path::Path;
 
 use super::node::{self, Node};
 use crate::attribute;
+use crate::error_readings::error_reading;
 use crate::facts::catalog::device::{self, BcacheMode, BcacheState};
 use crate::facts::note::StorageNote;
 use crate::facts::{Choice, FactSet, Reading, UnknownReason};
 use crate::host::{Host, path_bytes};
-use crate::refusal::error_reading;
 use crate::text::display_safe;
 
 pub fn describe(host: &dyn Host, node: &Node, facts: &mut FactSet) {
-    let mode = attribute::text(host, &node.attribute("bcache/cache_mode")).and_then(|text| {
-        let active = text
-            .split_once('[')
-            .and_then(|(_, rest)| rest.split_once(']'))
-            .map(|(word, _)| word);
-        active
-            .and_then(BcacheMode::from_word)
-            .ok_or_else(|| format!("`{text}` selects no mode"))
-    });
-    let state: Reading<BcacheState> = attribute::choice(host, &node.attribute("bcache/state"));
+    let mode =
+        attribute::read_text(host, &node.attribute_path("bcache/cache_mode")).and_then(|text| {
+            let active = text
+                .split_once('[')
+                .and_then(|(_, rest)| rest.split_once(']'))
+                .map(|(word, _)| word);
+            active
+                .and_then(BcacheMode::from_word)
+                .ok_or_else(|| format!("`{text}` selects no mode"))
+        });
+    let state: Reading<BcacheState> =
+        attribute::read_choice(host, &node.attribute_path("bcache/state"));
     let has_none = state.value().is_some_and(|state| !state.has_cache());
     facts.insert(&node.subject, &device::BCACHE_MODE, mode);
     facts.insert(&node.subject, &device::BCACHE_STATE, state);
@@ -34,10 +36,11 @@ pub fn describe(host: &dyn Host, node: &Node, facts: &mut FactSet) {
     }
 }
 
-/// `cacheN` links to the directory `bcache` of each member.
+/// Adds the members of the cache set below the device; each `cacheN` links to a member's `bcache`
+/// directory.
 fn join_cache_set(host: &dyn Host, node: &Node, facts: &mut FactSet) {
-    let set = node.attribute("bcache/cache");
-    let names = match host.list(&set) {
+    let set = node.attribute_path("bcache/cache");
+    let names = match host.list_directory(&set) {
         Ok(names) => names,
         Err(miss) => {
             let why: Reading<()> = error_reading(&miss, &display_safe(path_bytes(&set)));
@@ -63,11 +66,11 @@ fn join_cache_set(host: &dyn Host, node: &Node, facts: &mut FactSet) {
         .iter()
         .filter(|name| name.to_str().is_some_and(is_member))
     {
-        let Ok(target) = host.link(&set.join(name)) else {
+        let Ok(target) = host.link_target(&set.join(name)) else {
             continue;
         };
         if let Some(disk) = target.parent().and_then(Path::file_name) {
-            facts.add_edge(&node.subject, &node::subject(disk));
+            facts.add_edge(&node.subject, &node::device_subject(disk));
         }
     }
 }
@@ -80,7 +83,7 @@ mod tests {
     use crate::facts::Subject;
     use crate::testing::FakeHost;
 
-    fn described(mode: &str, state: &str) -> (FactSet, Subject) {
+    fn bcache_facts(mode: &str, state: &str) -> (FactSet, Subject) {
         let host = FakeHost::default()
             .files("/sys/class/block/bcache0/bcache", &[("cache_mode", mode), ("state", state)])
             .symlink(
@@ -95,7 +98,7 @@ mod tests {
 
     #[test]
     fn the_mode_in_brackets_is_in_force() {
-        let (facts, of) = described("writethrough [writeback] writearound none", "dirty");
+        let (facts, of) = bcache_facts("writethrough [writeback] writearound none", "dirty");
         assert_eq!(
             facts.value(&of, &device::BCACHE_MODE),
             Some(BcacheMode::Writeback)
@@ -104,15 +107,15 @@ mod tests {
             facts.value(&of, &device::BCACHE_STATE),
             Some(BcacheState::Dirty)
         );
-        assert_eq!(facts.below(&of), [Subject::device("sdb1")]);
+        assert_eq!(facts.directly_below(&of), [Subject::device("sdb1")]);
     }
 
     #[test]
     fn words_of_no_mode_are_malformed_and_no_cache_stands_on_none() {
         for mode in ["writeback", "[wrong]", "[", "]["] {
-            let (facts, of) = described(mode, "no cache");
+            let (facts, of) = bcache_facts(mode, "no cache");
             assert_eq!(facts.value(&of, &device::BCACHE_MODE), None, "{mode}");
-            assert!(facts.below(&of).is_empty());
+            assert!(facts.directly_below(&of).is_empty());
         }
     }
 
@@ -131,7 +134,6 @@ mod tests {
     }
 
     proptest! {
-        /// Only a mode of bcache in brackets counts.
         #[test]
         fn any_words_mark_a_mode_or_none(text in "[ -~]{0,30}", at in 0usize..4) {
             let modes = ["writethrough", "writeback", "writearound", "none"];

@@ -1,45 +1,77 @@
 //! The cloud of a disk, and whether its data outlives the machine, by the exact model string.
 //!
-//! The models are those that the clouds document: Amazon's EC2 User Guide (NVMe volumes and
-//! instance store), google-guest-configs' 65-gce-disk-naming.rules, azure-vm-utils'
-//! 80-azure-disk.rules, Alibaba's guide to NVMe disks; Oracle's volumes report theirs in the SCSI
-//! INQUIRY, and its local NVMe disks have their makers' models. Google's `nvme_card-pd` is
-//! persistent, `nvme_card` and `nvme_card0` are not, so a prefix never decides.
+//! Sources: Amazon's EC2 User Guide (NVMe volumes and instance store); 65-gce-disk-naming.rules of
+//! google-guest-configs; 80-azure-disk.rules of azure-vm-utils; Alibaba's guide to NVMe disks.
+//! Oracle's volumes report their model in the SCSI INQUIRY, and its local NVMe disks have their
+//! makers' models. A prefix never decides: Google's `nvme_card-pd` is persistent, `nvme_card` and
+//! `nvme_card0` are not.
 
 use super::node::Node;
-use crate::facts::catalog::device::{self, Cloud};
+use crate::facts::catalog::device::{self, CloudDiskService};
 use crate::facts::catalog::host as machine;
 use crate::facts::{FactSet, Reading, Remedy, Source, Subject, UnknownReason};
-use crate::text::suggest::distance;
+use crate::text::suggest::edit_distance;
 
 /// Model, cloud, and whether a stop or move of the machine loses the data.
-const DISKS: &[(&str, Cloud, bool)] = &[
-    ("Amazon Elastic Block Store", Cloud::AmazonEbs, false),
+const DISKS: &[(&str, CloudDiskService, bool)] = &[
     (
-        "Amazon EC2 NVMe Instance Storage",
-        Cloud::AmazonInstanceStore,
-        true,
-    ),
-    ("nvme_card-pd", Cloud::GooglePersistentDisk, false),
-    ("Google PersistentDisk", Cloud::GooglePersistentDisk, false),
-    ("nvme_card", Cloud::GoogleLocalSsd, true),
-    ("Google EphemeralDisk", Cloud::GoogleLocalSsd, true),
-    ("MSFT NVMe Accelerator v1.0", Cloud::AzureManagedDisk, false),
-    ("Microsoft NVMe Direct Disk", Cloud::AzureLocalDisk, true),
-    ("Microsoft NVMe Direct Disk v2", Cloud::AzureLocalDisk, true),
-    (
-        "Alibaba Cloud Elastic Block Storage",
-        Cloud::AlibabaBlockStorage,
+        "Amazon Elastic Block Store",
+        CloudDiskService::AmazonEbs,
         false,
     ),
-    ("ORACLE BlockVolume", Cloud::OracleBlockVolume, false),
+    (
+        "Amazon EC2 NVMe Instance Storage",
+        CloudDiskService::AmazonInstanceStore,
+        true,
+    ),
+    (
+        "nvme_card-pd",
+        CloudDiskService::GooglePersistentDisk,
+        false,
+    ),
+    (
+        "Google PersistentDisk",
+        CloudDiskService::GooglePersistentDisk,
+        false,
+    ),
+    ("nvme_card", CloudDiskService::GoogleLocalSsd, true),
+    (
+        "Google EphemeralDisk",
+        CloudDiskService::GoogleLocalSsd,
+        true,
+    ),
+    (
+        "MSFT NVMe Accelerator v1.0",
+        CloudDiskService::AzureManagedDisk,
+        false,
+    ),
+    (
+        "Microsoft NVMe Direct Disk",
+        CloudDiskService::AzureLocalDisk,
+        true,
+    ),
+    (
+        "Microsoft NVMe Direct Disk v2",
+        CloudDiskService::AzureLocalDisk,
+        true,
+    ),
+    (
+        "Alibaba Cloud Elastic Block Storage",
+        CloudDiskService::AlibabaBlockStorage,
+        false,
+    ),
+    (
+        "ORACLE BlockVolume",
+        CloudDiskService::OracleBlockVolume,
+        false,
+    ),
 ];
 
-/// Every disk under Hyper-V, including Azure's temporary disks.
+/// The model of every disk under Hyper-V, including Azure's temporary disks.
 const HYPERV: &str = "Msft Virtual Disk";
 
-fn cloud_of_model(model: &str) -> Option<(Cloud, bool)> {
-    // Local SSDs of Google are numbered: nvme_card0, nvme_card1.
+fn cloud_of_model(model: &str) -> Option<(CloudDiskService, bool)> {
+    // Google numbers its local SSDs: nvme_card0, nvme_card1.
     let model = match model.strip_prefix("nvme_card") {
         Some(number) if number.bytes().all(|b| b.is_ascii_digit()) => "nvme_card",
         _ => model,
@@ -50,15 +82,15 @@ fn cloud_of_model(model: &str) -> Option<(Cloud, bool)> {
         .map(|(_, cloud, ephemeral)| (*cloud, *ephemeral))
 }
 
-/// A model that differs from a documented one by at most this many letters counts as garbled.
+/// The largest edit distance from a documented model at which a model counts as garbled.
 const MAX_GARBLED_LETTERS: usize = 2;
 
-/// Whether an undocumented model may be a garbled documented one.
+/// Whether an undocumented model may be a garbled form of a documented one.
 fn resembles_known_model(model: &str) -> bool {
     let known = DISKS.iter().map(|(known, ..)| *known).chain([HYPERV]);
     known
         .into_iter()
-        .any(|known| distance(known, model) <= MAX_GARBLED_LETTERS)
+        .any(|known| edit_distance(known, model) <= MAX_GARBLED_LETTERS)
 }
 
 pub fn describe(node: &Node, facts: &mut FactSet) {
@@ -73,7 +105,7 @@ pub fn describe(node: &Node, facts: &mut FactSet) {
         return describe_azure_disk(node, facts);
     }
     let found = model.value().and_then(|model| cloud_of_model(model));
-    let by_model = Source::derived([device::MODEL.name()]);
+    let by_model = Source::derived_from([device::MODEL.name()]);
     if let Some((cloud, ephemeral)) = found {
         facts.insert_known(subject, &device::CLOUD, cloud, by_model.clone());
         facts.insert_known(subject, &device::EPHEMERAL, ephemeral, by_model);
@@ -81,8 +113,8 @@ pub fn describe(node: &Node, facts: &mut FactSet) {
     }
     let virtualisation = machine.value().map_or("", String::as_str);
     let (cloud, ephemeral) = match model {
-        Reading::Known { .. } if is_of_hyperv => (no_cloud(), unknown_lifetime()),
-        // An unread model may be one of those above.
+        Reading::Known { .. } if is_of_hyperv => (no_cloud_reading(), unknown_lifetime_reading()),
+        // A model that could not be read may be a documented one.
         Reading::Unknown { why, detail, .. }
             if why != UnknownReason::Absent && virtualisation != "none" =>
         {
@@ -98,24 +130,27 @@ pub fn describe(node: &Node, facts: &mut FactSet) {
                 Reading::unknown(UnknownReason::Malformed, detail),
             )
         }
-        // All ephemeral models that clouds document are listed above.
+        // The table holds every ephemeral model that clouds document.
         Reading::Known { .. } | Reading::Unknown { .. } => {
             let by = [device::MODEL.name(), machine::VIRTUALISATION.name()];
-            (no_cloud(), Reading::known(false, Source::derived(by)))
+            (
+                no_cloud_reading(),
+                Reading::known(false, Source::derived_from(by)),
+            )
         }
     };
     facts.insert(subject, &device::CLOUD, cloud);
     facts.insert(subject, &device::EPHEMERAL, ephemeral);
 }
 
-/// Temporary disks of Azure machines, generations 1 and 2, by controller and unit (azure-vm-utils,
-/// 80-azure-disk.rules).
+/// Temporary disks of Azure machines of generations 1 and 2: part of the controller's path, and the
+/// end of the unit's address (azure-vm-utils, 80-azure-disk.rules).
 const AZURE_TEMPORARY: [(&str, &str); 2] = [
     ("/00000000-0001-", ""),
     ("/f8b3781a-1e82-4818-a1c3-63d806ec15bb/", ":1"),
 ];
 
-/// Controllers of system and data disks of Azure machines.
+/// Controllers of system and data disks of Azure machines: parts of their paths.
 const AZURE_PERSISTENT: [&str; 5] = [
     "/00000000-0000-",
     "/f8b3781a-1e82-4818-a1c3-63d806ec15bb/",
@@ -124,7 +159,7 @@ const AZURE_PERSISTENT: [&str; 5] = [
     "/f8b3781d-1e82-4818-a1c3-63d806ec15bb/",
 ];
 
-/// All SCSI disks of Azure have one model, so the controller decides.
+/// Describes an Azure disk by its controller, because all SCSI disks of Azure have one model.
 fn describe_azure_disk(node: &Node, facts: &mut FactSet) {
     let unit = node
         .path_component(|part| part.split(':').count() == 4)
@@ -132,30 +167,43 @@ fn describe_azure_disk(node: &Node, facts: &mut FactSet) {
     let is_temporary = |(controller, end): &(&str, &str)| {
         node.device_path_contains(controller) && unit.ends_with(end)
     };
-    let source = || Source::derived([device::MODEL.name(), machine::VIRTUALISATION.name()]);
+    let source = || Source::derived_from([device::MODEL.name(), machine::VIRTUALISATION.name()]);
     let (cloud, ephemeral) = if AZURE_TEMPORARY.iter().any(is_temporary) {
-        (Cloud::AzureLocalDisk, Reading::known(true, source()))
+        (
+            CloudDiskService::AzureLocalDisk,
+            Reading::known(true, source()),
+        )
     } else if AZURE_PERSISTENT
         .iter()
         .any(|controller| node.device_path_contains(controller))
     {
-        (Cloud::AzureManagedDisk, Reading::known(false, source()))
+        (
+            CloudDiskService::AzureManagedDisk,
+            Reading::known(false, source()),
+        )
     } else {
-        (Cloud::AzureManagedDisk, unknown_lifetime())
+        (
+            CloudDiskService::AzureManagedDisk,
+            unknown_lifetime_reading(),
+        )
     };
     facts.insert_known(&node.subject, &device::CLOUD, cloud, source());
     facts.insert(&node.subject, &device::EPHEMERAL, ephemeral);
 }
 
-/// For a Hyper-V disk outside Azure's known layouts.
-fn unknown_lifetime() -> Reading<bool> {
+/// The reading for a Hyper-V disk outside Azure's known layouts.
+fn unknown_lifetime_reading() -> Reading<bool> {
     let detail = "Hyper-V gives temporary disks the same model as permanent ones";
-    let help = "look for DATALOSS_WARNING_README.txt on it: Azure writes it on temporary disks";
+    let help =
+        "look for DATALOSS_WARNING_README.txt on the disk: Azure puts this file on temporary disks";
     Reading::unknown(UnknownReason::Ambiguous, detail).with_remedy(Remedy::Do(help.to_owned()))
 }
 
-fn no_cloud() -> Reading<Cloud> {
-    Reading::unknown(UnknownReason::Absent, "its model is not a known cloud's")
+fn no_cloud_reading() -> Reading<CloudDiskService> {
+    Reading::unknown(
+        UnknownReason::Absent,
+        "the disk's model is not that of a known cloud",
+    )
 }
 
 #[cfg(test)]
@@ -246,38 +294,44 @@ mod tests {
                 "azure",
                 "f8b3781a-1e82-4818-a1c3-63d806ec15bb",
                 0,
-                Some(Cloud::AzureManagedDisk),
+                Some(CloudDiskService::AzureManagedDisk),
                 Some(false),
             ),
             (
                 "azure",
                 "f8b3781a-1e82-4818-a1c3-63d806ec15bb",
                 1,
-                Some(Cloud::AzureLocalDisk),
+                Some(CloudDiskService::AzureLocalDisk),
                 Some(true),
             ),
             (
                 "azure",
                 "f8b3781b-1e82-4818-a1c3-63d806ec15bb",
                 1,
-                Some(Cloud::AzureManagedDisk),
+                Some(CloudDiskService::AzureManagedDisk),
                 Some(false),
             ),
             (
                 "azure",
                 "00000000-0000-8899-0000-000000000000",
                 0,
-                Some(Cloud::AzureManagedDisk),
+                Some(CloudDiskService::AzureManagedDisk),
                 Some(false),
             ),
             (
                 "azure",
                 "00000000-0001-8899-0000-000000000000",
                 0,
-                Some(Cloud::AzureLocalDisk),
+                Some(CloudDiskService::AzureLocalDisk),
                 Some(true),
             ),
-            ("azure", "another", 0, Some(Cloud::AzureManagedDisk), None),
+            (
+                "azure",
+                "another",
+                0,
+                Some(CloudDiskService::AzureManagedDisk),
+                None,
+            ),
             (
                 "hyperv",
                 "f8b3781a-1e82-4818-a1c3-63d806ec15bb",
@@ -322,7 +376,6 @@ mod tests {
     }
 
     proptest! {
-        /// A truncated or extended model is another model.
         #[test]
         fn only_whole_models_are_known(disk in prop::sample::select(DISKS), cut in 1usize..8, more in "[ -~]{1,4}") {
             let (model, cloud, ephemeral) = disk;

@@ -1,16 +1,15 @@
 //! Block devices: kind, write cache and flushes of the queue, and limits (sysfs-block).
 //!
-//! Transport and the device's cache type are read in [`super::transport`]; attributes of single
-//! kinds in a module per kind. A partition has no queue and inherits its disk's readings, with the
-//! disk's files as source. `write back` in the queue of md or device-mapper does not describe the
-//! disks below, so every layer is read.
+//! A partition has no queue and inherits its disk's readings, with the disk's files as source.
+//! `write back` in the queue of md or device-mapper does not describe the disks below, so every
+//! layer is read.
 
 use super::node::Node;
 use super::topology::walk_devices;
-use super::transport::Transports;
-use super::{bcache, cloud, geometry, loop_device, md, medium, unit};
+use super::transport::TransportReader;
+use super::{bcache, cloud, geometry, loop_device, md, medium, multipath_unit};
 use crate::attribute;
-use crate::collector::{Collector, Request, describe_all};
+use crate::collector::{Collector, Request, describe_in_parallel};
 use crate::facts::catalog::device::{self, DeviceKind};
 use crate::facts::{FactSet, KeyInfo, Reading, Remedy, Source, Subject, UnknownReason};
 use crate::host::Host;
@@ -32,27 +31,26 @@ fn run(host: &dyn Host, _: &Request, facts: &mut FactSet) {
         .position(|node| !node.has_own_queue())
         .unwrap_or(nodes.len());
     let (whole, partitions) = nodes.split_at(first_partition);
-    unit::join_paths(whole.iter().map(|node| &node.subject), facts);
-    describe_all(
+    multipath_unit::link_paths_by_unit(whole.iter().map(|node| &node.subject), facts);
+    describe_in_parallel(
         partitions,
         |node| &node.subject,
         facts,
         |nodes, facts| {
             for node in nodes {
-                inherit(&node.subject, facts);
-                geometry::record_partition(host, node, facts);
+                inherit_from_disk(&node.subject, facts);
+                geometry::record_partition_alignment(host, node, facts);
             }
         },
     );
 }
 
-/// Kept from one device to the next.
 #[derive(Default)]
 struct SharedState {
-    transport: Transports,
+    transport: TransportReader,
 }
 
-/// For a device with its own queue.
+/// Describes a device with its own queue.
 fn describe_whole_device(
     host: &dyn Host,
     node: &Node,
@@ -61,16 +59,16 @@ fn describe_whole_device(
 ) {
     record_queue(host, node, facts);
     record_flush_counting(host, node, facts);
-    around.transport.describe(host, node, facts);
-    unit::describe(host, node, facts);
+    around.transport.describe_disk(host, node, facts);
+    multipath_unit::record_unit_identifier(host, node, facts);
     geometry::record_queue_limits(host, node, facts);
     cloud::describe(node, facts);
     medium::describe(node, facts);
     match node.kind {
         DeviceKind::Md => md::describe(host, node, facts),
-        DeviceKind::Loop => loop_device::describe(host, node, facts),
+        DeviceKind::Loop => loop_device::describe_loop_device(host, node, facts),
         DeviceKind::Zram => {
-            let backing = attribute::text(host, &node.attribute("backing_dev"));
+            let backing = attribute::read_text(host, &node.attribute_path("backing_dev"));
             facts.insert(&node.subject, &device::ZRAM_BACKING, backing);
         }
         DeviceKind::Bcache => bcache::describe(host, node, facts),
@@ -90,21 +88,21 @@ fn describe_whole_device(
 }
 
 fn record_read_only(host: &dyn Host, node: &Node, facts: &mut FactSet) {
-    let read_only = attribute::flag(host, &node.attribute("ro"));
+    let read_only = attribute::read_flag(host, &node.attribute_path("ro"));
     facts.insert(&node.subject, &device::READ_ONLY, read_only);
 }
 
-/// Commit 93e9d8e836cb (*block: add ability to flag write back caching on a device*), Linux 4.7,
-/// added queue/write_cache.
+/// The remedy for kernels without queue/write_cache, which Linux 4.7 added (commit 93e9d8e836cb,
+/// *block: add ability to flag write back caching on a device*).
 const NEWER_KERNEL_REMEDY: &str =
-    "boot Linux 4.7 or later: an older kernel does not show whether it sends flushes";
+    "boot Linux 4.7 or later; older kernels do not show whether they send flushes";
 
 fn record_queue(host: &dyn Host, node: &Node, facts: &mut FactSet) {
-    let at = |name: &str| node.attribute(&format!("queue/{name}"));
+    let at = |name: &str| node.attribute_path(&format!("queue/{name}"));
     let subject = &node.subject;
-    let logical = attribute::number(host, &at("logical_block_size"));
-    let believed = match attribute::choice(host, &at("write_cache")) {
-        // The queue exists without this attribute: an old kernel.
+    let logical = attribute::read_number(host, &at("logical_block_size"));
+    let believed = match attribute::read_choice(host, &at("write_cache")) {
+        // Only an old kernel has the queue without this attribute.
         Reading::Unknown {
             why: UnknownReason::Absent,
             detail,
@@ -114,36 +112,41 @@ fn record_queue(host: &dyn Host, node: &Node, facts: &mut FactSet) {
         told => told,
     };
     facts.insert(subject, &device::WRITE_CACHE, believed);
-    facts.insert(subject, &device::FUA, attribute::flag(host, &at("fua")));
+    facts.insert(
+        subject,
+        &device::FUA,
+        attribute::read_flag(host, &at("fua")),
+    );
     facts.insert(
         subject,
         &device::ROTATIONAL,
-        attribute::flag(host, &at("rotational")),
+        attribute::read_flag(host, &at("rotational")),
     );
     facts.insert(
         subject,
         &device::SCHEDULER,
-        attribute::text(host, &at("scheduler")).map(|text| active_scheduler(&text)),
+        attribute::read_text(host, &at("scheduler")).map(|text| active_scheduler(&text)),
     );
     facts.insert(subject, &device::LOGICAL_BLOCK, logical);
     facts.insert(
         subject,
         &device::PHYSICAL_BLOCK,
-        attribute::number(host, &at("physical_block_size")),
+        attribute::read_number(host, &at("physical_block_size")),
     );
     facts.insert(
         subject,
         &device::DISCARD_MAX,
-        attribute::number(host, &at("discard_max_bytes")),
+        attribute::read_number(host, &at("discard_max_bytes")),
     );
     facts.insert(
         subject,
         &device::ZONED,
-        attribute::choice(host, &at("zoned")),
+        attribute::read_choice(host, &at("zoned")),
     );
 }
 
-/// The scheduler in brackets; a device without schedulers prints only `none`.
+/// The scheduler in use, which sysfs prints in brackets. A device without schedulers prints only
+/// `none`.
 fn active_scheduler(text: &str) -> String {
     let inner = text
         .split_once('[')
@@ -152,27 +155,27 @@ fn active_scheduler(text: &str) -> String {
     inner.unwrap_or(text).to_owned()
 }
 
-/// Fields of `stat` in kernels that count flushes (5.5).
+/// The number of fields of `stat` in kernels that count flushes (Linux 5.5 and later).
 const FIELDS_WITH_FLUSHES: usize = 17;
 
 fn record_flush_counting(host: &dyn Host, node: &Node, facts: &mut FactSet) {
     let counts = if is_bio_based(node, facts) {
-        Reading::known(false, Source::derived([device::KIND.name()]))
+        Reading::known(false, Source::derived_from([device::KIND.name()]))
     } else {
-        attribute::text(host, &node.attribute("stat"))
+        attribute::read_text(host, &node.attribute_path("stat"))
             .map(|text| text.split_whitespace().count() >= FIELDS_WITH_FLUSHES)
     };
     facts.insert(&node.subject, &device::COUNTS_FLUSHES, counts);
 }
 
-/// The kernel does not count flushes of bio-based drivers.
+/// Whether the driver is bio-based; the kernel counts no flushes of such drivers.
 fn is_bio_based(node: &Node, facts: &FactSet) -> bool {
     match node.kind {
         DeviceKind::Disk => {
             node.has_name_prefix("pmem") || node.device_path_contains("/nvme-subsystem/")
         }
         DeviceKind::Loop => false,
-        // Only request-based multipath has schedulers; a bio-based one prints just `none`.
+        // Only request-based multipath has schedulers; bio-based multipath prints just `none`.
         DeviceKind::Multipath => facts
             .value(&node.subject, &device::SCHEDULER)
             .is_none_or(|word| word == "none"),
@@ -216,8 +219,8 @@ const INHERITED: &[KeyInfo] = &[
     device::CACHE_TYPE.info,
 ];
 
-fn inherit(partition: &Subject, facts: &mut FactSet) {
-    let disk = facts.below(partition).first().cloned();
+fn inherit_from_disk(partition: &Subject, facts: &mut FactSet) {
+    let disk = facts.directly_below(partition).first().cloned();
     for key in INHERITED {
         if let Some(disk) = &disk {
             facts.copy_reading(partition, key, disk);
@@ -234,8 +237,8 @@ fn inherit(partition: &Subject, facts: &mut FactSet) {
 
 #[cfg(test)]
 mod tests {
-    //! A small host in sysfs (SATA and USB disk, partition, md, LVM and a loop file), and the facts
-    //! derived from it.
+    //! A small host in sysfs (SATA and USB disk, partition, md, LVM and a loop file), and its
+    //! facts.
 
     use proptest::prelude::*;
 
@@ -246,14 +249,14 @@ mod tests {
     use crate::facts::{FactSet, Scope, Source, Subject, UnknownReason};
     use crate::filesystems::mounts;
     use crate::host::{HostErrorKind, Question};
-    use crate::stack;
+    use crate::storage_stack;
     use crate::testing::{FakeHost, displayed_text};
 
     const SDA: &str =
         "../../devices/pci0000:00/0000:00:17.0/ata1/host0/target0:0:0/0:0:0:0/block/sda";
     const SDB: &str = "../../devices/pci0000:00/0000:00:14.0/usb2/2-1/2-1:1.0/host1/target1:0:0/1:0:0:0/block/sdb";
 
-    fn block(
+    fn with_block_device(
         fake: FakeHost,
         name: &str,
         place: &str,
@@ -277,7 +280,7 @@ mod tests {
         fake.symlink(directory, place)
     }
 
-    fn queue(fake: FakeHost, name: &str, write_cache: &str, scheduler: &str) -> FakeHost {
+    fn with_queue(fake: FakeHost, name: &str, write_cache: &str, scheduler: &str) -> FakeHost {
         let attributes = [
             ("queue/write_cache", write_cache),
             ("queue/fua", "0"),
@@ -295,22 +298,21 @@ mod tests {
         fake.files(&format!("/sys/class/block/{name}"), &attributes)
     }
 
-    /// stat(2) of a directory on this device.
     fn stat_on(major: u32, minor: u32) -> String {
         format!(
             "mode=16877 uid=0 gid=0 major={major} minor={minor} node_major=0 node_minor=0 inode=2 size=4096"
         )
     }
 
-    /// A SATA disk with a partition and a USB disk, mirrored by md, LVM on top, a loop file on
-    /// that, and unused loops.
-    fn machine() -> FakeHost {
+    /// A SATA disk with a partition and a USB disk, mirrored by md; LVM on the mirror, a loop file
+    /// on LVM, and unused loop devices.
+    fn host_with_disks() -> FakeHost {
         let mut fake = FakeHost::default();
         for (name, place, number) in [("sda", SDA, (8, 0)), ("sdb", SDB, (8, 16))] {
-            fake = block(fake, name, place, number, "disk", 1_000_000);
-            fake = queue(fake, name, "write back", "none [mq-deadline] kyber");
+            fake = with_block_device(fake, name, place, number, "disk", 1_000_000);
+            fake = with_queue(fake, name, "write back", "none [mq-deadline] kyber");
         }
-        fake = block(
+        fake = with_block_device(
             fake,
             "sda1",
             &format!("{SDA}/sda1"),
@@ -318,7 +320,7 @@ mod tests {
             "partition",
             900_000,
         );
-        fake = block(
+        fake = with_block_device(
             fake,
             "md0",
             "../../devices/virtual/block/md0",
@@ -326,7 +328,7 @@ mod tests {
             "disk",
             900_000,
         );
-        fake = queue(fake, "md0", "write back", "none");
+        fake = with_queue(fake, "md0", "write back", "none");
         fake = fake
             .files(
                 "/sys/class/block/md0/md",
@@ -334,7 +336,7 @@ mod tests {
             )
             .symlink("/sys/class/block/md0/slaves/sda1", "x")
             .symlink("/sys/class/block/md0/slaves/sdb", "x");
-        fake = block(
+        fake = with_block_device(
             fake,
             "dm-0",
             "../../devices/virtual/block/dm-0",
@@ -342,14 +344,14 @@ mod tests {
             "disk",
             800_000,
         );
-        fake = queue(fake, "dm-0", "write back", "none");
+        fake = with_queue(fake, "dm-0", "write back", "none");
         fake = fake
             .files(
                 "/sys/class/block/dm-0/dm",
                 &[("name", "vg-data"), ("uuid", "LVM-Hk2nWcXY")],
             )
             .symlink("/sys/class/block/dm-0/slaves/md0", "x");
-        fake = block(
+        fake = with_block_device(
             fake,
             "loop0",
             "../../devices/virtual/block/loop0",
@@ -357,7 +359,7 @@ mod tests {
             "disk",
             2048,
         );
-        fake = queue(fake, "loop0", "write back", "[none] mq-deadline");
+        fake = with_queue(fake, "loop0", "write back", "[none] mq-deadline");
         fake = fake
             .files(
                 "/sys/class/block/loop0/loop",
@@ -365,7 +367,7 @@ mod tests {
             )
             .answer(Question::Stat("/srv".into()), stat_on(252, 0));
         for n in 1..8 {
-            fake = block(
+            fake = with_block_device(
                 fake,
                 &format!("loop{n}"),
                 "../../devices/virtual/block/loop",
@@ -413,18 +415,21 @@ mod tests {
     }
 
     fn collect_devices(host: &FakeHost) -> FactSet {
-        collect(host, &[mounts::COLLECTOR, COLLECTOR, stack::COLLECTOR])
+        collect(
+            host,
+            &[mounts::COLLECTOR, COLLECTOR, storage_stack::COLLECTOR],
+        )
     }
 
     fn names(subjects: &[Subject]) -> Vec<String> {
         subjects.iter().map(ToString::to_string).collect()
     }
 
-    /// md0 with a mounted partition, as on every host with firmware RAID.
+    /// Hosts with firmware RAID mount a partition of an array such as md0.
     #[test]
     fn a_partition_of_an_array_stands_on_it() {
-        let fake = block(
-            machine(),
+        let fake = with_block_device(
+            host_with_disks(),
             "md0p1",
             "../../devices/virtual/block/md0/md0p1",
             (259, 0),
@@ -441,7 +446,7 @@ mod tests {
             facts.value(&part, &device::KIND),
             Some(device::DeviceKind::Partition)
         );
-        assert_eq!(facts.below(&part), std::slice::from_ref(&array));
+        assert_eq!(facts.directly_below(&part), std::slice::from_ref(&array));
         assert_eq!(
             names(&facts.bottom_devices(&Subject::mount("/"))),
             ["device sdb", "device sda"]
@@ -452,30 +457,30 @@ mod tests {
         );
     }
 
-    /// A failed member has no data of the array, but the array still holds it open.
+    /// A failed member holds no data of the array, but the array keeps it open.
     #[test]
     fn a_failed_member_is_no_leaf_and_not_free() {
         let failed = |of_a: &str| {
             let states = [("dev-sda1/state", of_a), ("dev-sdb/state", "faulty")];
-            collect_devices(&machine().files("/sys/class/block/md0/md", &states))
+            collect_devices(&host_with_disks().files("/sys/class/block/md0/md", &states))
         };
         let (array, sdb) = (Subject::device("md0"), Subject::device("sdb"));
         let facts = failed("in_sync");
-        assert_eq!(names(facts.below(&array)), ["device sda1"]);
+        assert_eq!(names(facts.directly_below(&array)), ["device sda1"]);
         assert!(
             facts
                 .edges()
                 .any(|(top, base)| (top, base) == (&array, &sdb))
         );
         assert_eq!(
-            names(failed("faulty").below(&array)).len(),
+            names(failed("faulty").directly_below(&array)).len(),
             2,
             "then they are what is left to look at"
         );
     }
 
-    /// Loops over a disk by node or link; over a file on a mount below /dev, which is a file; and
-    /// over a missing node, which is neither.
+    /// A loop device may be backed by a disk, named by node or link, or by a file on a mount below
+    /// /dev. A missing node is neither.
     #[test]
     fn a_loop_over_a_disk_stands_on_the_disk() {
         for (backing, below) in [
@@ -484,7 +489,7 @@ mod tests {
             ("/dev/shm/image", vec!["mount /dev/shm"]),
             ("/dev/sdgone", vec![]),
         ] {
-            let fake = machine()
+            let fake = host_with_disks()
                 .file("/sys/class/block/loop0/loop/backing_file", backing)
                 .answer(Question::RealPath("/dev/disk/by-id/x".into()), "/dev/sdb")
                 .answer(Question::Stat("/dev/shm/image".into()), stat_on(0, 6))
@@ -494,7 +499,7 @@ mod tests {
                 );
             let facts = collect_devices(&fake);
             assert_eq!(
-                names(facts.below(&Subject::device("loop0"))),
+                names(facts.directly_below(&Subject::device("loop0"))),
                 below,
                 "{backing}"
             );
@@ -503,8 +508,8 @@ mod tests {
 
     #[test]
     fn the_stack_goes_down_to_every_disk() {
-        let facts = collect_devices(&machine());
-        let stack = names(&facts.stack(&Subject::mount("/mnt")));
+        let facts = collect_devices(&host_with_disks());
+        let stack = names(&facts.layers_below(&Subject::mount("/mnt")));
         let expect = [
             "device loop0",
             "mount /srv",
@@ -520,14 +525,14 @@ mod tests {
             ["device sdb", "device sda"]
         );
         assert_eq!(
-            facts.resolve(&Subject::mount("/"), Scope::Device),
+            facts.subject_in_scope(&Subject::mount("/"), Scope::Device),
             Some(Subject::device("sda1"))
         );
     }
 
     #[test]
     fn kinds_transports_and_claims() {
-        let facts = collect_devices(&machine());
+        let facts = collect_devices(&host_with_disks());
         let kind = |name| {
             facts
                 .value(&Subject::device(name), &device::KIND)
@@ -571,7 +576,7 @@ mod tests {
 
     #[test]
     fn a_partition_has_the_queue_of_its_disk() {
-        let facts = collect_devices(&machine());
+        let facts = collect_devices(&host_with_disks());
         let (disk, partition) = (Subject::device("sda"), Subject::device("sda1"));
         for key in super::INHERITED {
             assert_eq!(
@@ -586,7 +591,7 @@ mod tests {
 
     #[test]
     fn flushes_are_counted_by_disks_only() {
-        let facts = collect_devices(&machine());
+        let facts = collect_devices(&host_with_disks());
         let counts = |name| {
             facts
                 .value(&Subject::device(name), &device::COUNTS_FLUSHES)
@@ -596,7 +601,7 @@ mod tests {
             ["sda", "sda1", "loop0", "md0", "dm-0"].map(counts),
             [true, true, true, false, false]
         );
-        let old = machine().files(
+        let old = host_with_disks().files(
             "/sys/class/block/sda",
             &[("stat", "1 2 3 4 5 6 7 8 9 10 11 12 13 14 15")],
         );
@@ -608,7 +613,7 @@ mod tests {
 
     #[test]
     fn unused_devices_cost_one_question_each() {
-        let host = machine();
+        let host = host_with_disks();
         collect(&host, &[COLLECTOR]);
         let about = |name: &str| {
             let prefix = format!("/sys/class/block/{name}");
@@ -624,7 +629,7 @@ mod tests {
         let cost = |disks: u32| {
             let mut fake = FakeHost::default();
             for n in 0..disks {
-                fake = block(fake, &format!("sd{n}"), "x", (8, n), "disk", 8);
+                fake = with_block_device(fake, &format!("sd{n}"), "x", (8, n), "disk", 8);
             }
             collect(&fake, &[COLLECTOR]);
             fake.asked_questions().len() - 1
@@ -635,7 +640,7 @@ mod tests {
     #[test]
     fn what_may_not_be_read_is_unknown_with_a_reason() {
         let question = Question::Read("/sys/class/block/sda/queue/write_cache".into());
-        let facts = collect_devices(&machine().refuse(question, HostErrorKind::Denied));
+        let facts = collect_devices(&host_with_disks().refuse(question, HostErrorKind::Denied));
         let reading = facts.get(&Subject::device("sda"), &device::WRITE_CACHE);
         assert!(
             matches!(
@@ -652,7 +657,7 @@ mod tests {
 
     #[test]
     fn anonymous_numbers_are_found_by_path_and_an_external_log_is_a_leaf() {
-        let host = machine()
+        let host = host_with_disks()
             .file(
                 "/proc/self/mountinfo",
                 "20 1 0:30 / / rw - bcachefs /dev/sda1:/dev/mapper/vg-data rw\n\
@@ -664,13 +669,16 @@ mod tests {
             );
         let facts = collect_devices(&host);
         assert_eq!(
-            names(facts.below(&Subject::mount("/"))),
+            names(facts.directly_below(&Subject::mount("/"))),
             ["device sda1", "device dm-0"]
         );
         let srv = Subject::mount("/srv");
-        assert_eq!(names(facts.below(&srv)), ["device dm-0", "device sdb"]);
+        assert_eq!(
+            names(facts.directly_below(&srv)),
+            ["device dm-0", "device sdb"]
+        );
         assert_eq!(facts.value(&srv, &mount::EXTRA_DEVICES).unwrap(), ["sdb"]);
-        let gone = machine().file(
+        let gone = host_with_disks().file(
             "/proc/self/mountinfo",
             "21 20 252:0 / /srv rw - xfs /dev/mapper/vg-data rw,logdev=/dev/sdgone\n",
         );
@@ -689,7 +697,7 @@ mod tests {
 
     #[test]
     fn mount_facts_come_from_the_right_field() {
-        let facts = collect_devices(&machine());
+        let facts = collect_devices(&host_with_disks());
         let srv = Subject::mount("/srv");
         assert_eq!(facts.value(&srv, &mount::ATIME), Some(mount::Atime::Never));
         assert_eq!(
@@ -708,7 +716,7 @@ mod tests {
 
     #[test]
     fn an_overlay_stands_on_its_upper_directory_unless_seen_from_a_container() {
-        let host = machine().file(
+        let host = host_with_disks().file(
             "/proc/self/mountinfo",
             "20 1 8:1 / / rw - ext4 /dev/sda1 rw\n\
          21 20 0:50 / /merged rw - overlay overlay rw,lowerdir=/l,upperdir=/var/lib/u,workdir=/var/lib/w\n",
@@ -721,22 +729,24 @@ mod tests {
                 container.to_owned(),
                 Source::Assumed,
             );
-            for collector in [mounts::COLLECTOR, COLLECTOR, stack::COLLECTOR] {
+            for collector in [mounts::COLLECTOR, COLLECTOR, storage_stack::COLLECTOR] {
                 (collector.run)(&host, &Request::default(), &mut facts);
             }
-            assert_eq!(names(facts.below(&Subject::mount("/merged"))), expect);
+            assert_eq!(
+                names(facts.directly_below(&Subject::mount("/merged"))),
+                expect
+            );
         }
     }
 
     proptest! {
-        /// Noise in one attribute affects no other disk, and is safe to print.
         #[test]
         fn noise_in_a_disk_costs_no_other(noise: Vec<u8>, which in prop::sample::select(vec![
             "size", "uevent", "ro", "stat", "queue/write_cache", "queue/fua", "queue/rotational", "queue/scheduler",
             "queue/logical_block_size", "queue/discard_max_bytes", "queue/zoned", "device/model", "device/vendor",
         ])) {
-            let clean = collect_devices(&machine());
-            let noisy = collect_devices(&machine().file(format!("/sys/class/block/sdb/{which}"), &noise));
+            let clean = collect_devices(&host_with_disks());
+            let noisy = collect_devices(&host_with_disks().file(format!("/sys/class/block/sdb/{which}"), &noise));
             let sda = Subject::device("sda");
             let of = |facts: &FactSet| facts.rows().filter(|row| *row.subject == sda)
                 .map(|row| format!("{} {:?}", row.fact, row.reading)).collect::<Vec<_>>();

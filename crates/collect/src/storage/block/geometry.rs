@@ -2,7 +2,7 @@
 //! (Documentation/ABI/stable/sysfs-block).
 //!
 //! `alignment_offset` includes the disk's own offset and the chunk of an array, `start` does not.
-//! If the two disagree the alignment is unknown.
+//! If the two disagree, the alignment is unknown.
 
 use super::node::Node;
 use crate::attribute;
@@ -16,7 +16,7 @@ const SECTOR: u64 = 512;
 /// Records write sizes, timeout and write-back throttling of a whole device.
 pub fn record_queue_limits(host: &dyn Host, node: &Node, facts: &mut FactSet) {
     let subject = &node.subject;
-    let number = |name: &str| attribute::number(host, &node.attribute(name));
+    let number = |name: &str| attribute::read_number(host, &node.attribute_path(name));
     facts.insert(
         subject,
         &device::OPTIMAL_IO,
@@ -37,19 +37,19 @@ pub fn record_queue_limits(host: &dyn Host, node: &Node, facts: &mut FactSet) {
     if node.kind.is_disk() {
         let latency = number("queue/wbt_lat_usec").map(|micros| micros as f64);
         facts.insert(subject, &device::WRITEBACK_LATENCY, latency);
-        facts.insert(subject, &device::IO_TIMEOUT_MS, timeout(host, node));
+        facts.insert(subject, &device::IO_TIMEOUT_MS, io_timeout(host, node));
     }
 }
 
-/// In milliseconds. The older attribute of SCSI is in seconds.
-fn timeout(host: &dyn Host, node: &Node) -> Reading<u64> {
-    let of_queue = attribute::number(host, &node.attribute("queue/io_timeout"));
+/// The I/O timeout in milliseconds. The older attribute of SCSI devices is in seconds.
+fn io_timeout(host: &dyn Host, node: &Node) -> Reading<u64> {
+    let of_queue = attribute::read_number(host, &node.attribute_path("queue/io_timeout"));
     match of_queue {
         Reading::Unknown {
             why: UnknownReason::Absent,
             ..
         } => {
-            let of_scsi = attribute::number(host, &node.attribute("device/timeout"));
+            let of_scsi = attribute::read_number(host, &node.attribute_path("device/timeout"));
             if of_scsi.is_known() {
                 of_scsi.map(|seconds| seconds.saturating_mul(1000))
             } else {
@@ -60,7 +60,7 @@ fn timeout(host: &dyn Host, node: &Node) -> Reading<u64> {
     }
 }
 
-/// Whether the driver of a kind can pass on atomic-write limits of disks.
+/// Whether drivers of this kind of device can pass on the atomic-write limits of disks.
 fn may_support_atomic_writes(kind: DeviceKind) -> bool {
     matches!(
         kind,
@@ -72,11 +72,12 @@ fn may_support_atomic_writes(kind: DeviceKind) -> bool {
     )
 }
 
-/// The facts of its disk are already recorded.
-pub fn record_partition(host: &dyn Host, node: &Node, facts: &mut FactSet) {
-    let start = attribute::number(host, &node.attribute("start")).map(|n| n.saturating_mul(SECTOR));
+/// Records start and alignment; needs the facts of the partition's disk.
+pub fn record_partition_alignment(host: &dyn Host, node: &Node, facts: &mut FactSet) {
+    let start = attribute::read_number(host, &node.attribute_path("start"))
+        .map(|n| n.saturating_mul(SECTOR));
     let block = facts.value(&node.subject, &device::PHYSICAL_BLOCK);
-    let offset = attribute::text(host, &node.attribute("alignment_offset"));
+    let offset = attribute::read_text(host, &node.attribute_path("alignment_offset"));
     let aligned = match (offset.value().map(String::as_str), start.value(), block) {
         (Some("0"), Some(&start), Some(block)) => {
             let of = [
@@ -85,10 +86,10 @@ pub fn record_partition(host: &dyn Host, node: &Node, facts: &mut FactSet) {
                 "alignment_offset in sysfs",
             ];
             if start.checked_rem(block) == Some(0) {
-                Reading::known(true, Source::derived(of))
+                Reading::known(true, Source::derived_from(of))
             } else {
                 let detail = format!(
-                    "the kernel reports it aligned, but {start} is not a multiple of {block}"
+                    "the kernel reports the partition as aligned, but {start} is not a multiple of {block}"
                 );
                 Reading::unknown(UnknownReason::Ambiguous, detail)
             }
@@ -124,7 +125,7 @@ mod tests {
             "/sys/class/block/sda1",
             &[("start", start), ("alignment_offset", offset)],
         );
-        record_partition(&host, &node, &mut facts);
+        record_partition_alignment(&host, &node, &mut facts);
         facts.value(&node.subject, &device::ALIGNED)
     }
 
@@ -144,7 +145,7 @@ mod tests {
         ] {
             let host = FakeHost::default().files("/sys/class/block/sda", files);
             assert_eq!(
-                timeout(&host, &Node::new("sda", "disk")).value(),
+                io_timeout(&host, &Node::new("sda", "disk")).value(),
                 expect.as_ref(),
                 "{files:?}"
             );
@@ -157,7 +158,7 @@ mod tests {
             ("2048", "0", 4096, Some(true)),
             ("63", "3584", 4096, Some(false)),
             ("2048", "-1", 4096, Some(false)),
-            // A disk whose physical blocks are aligned to sector 63.
+            // The physical blocks of some disks are aligned to sector 63.
             ("63", "0", 4096, None),
             ("63", "0", 512, Some(true)),
             ("2048", "x", 4096, None),

@@ -1,43 +1,43 @@
 //! Linux software RAID: level, members with states, activity and consistency policy, from `md/` in
 //! sysfs (Documentation/admin-guide/md.rst).
 //!
-//! The topology finds the devices below. Levels without redundancy have no `degraded`,
-//! `sync_action` or bitmap, so those facts are absent. The container array of a firmware RAID
-//! (`external:imsm`) has an empty level and no size; its volumes are arrays themselves.
+//! Levels without redundancy have no `degraded`, `sync_action` or bitmap, so those facts are
+//! absent. The container array of a firmware RAID (`external:imsm`) has an empty level and no size;
+//! its volumes are arrays themselves.
 
 use super::node::Node;
 use crate::attribute;
+use crate::error_readings::error_reading;
 use crate::facts::catalog::device::{self, ArrayLevel, MemberState, SyncAction};
 use crate::facts::{Choice, FactSet, Reading, Source, Subject, UnknownReason};
 use crate::host::{Host, path_bytes};
-use crate::refusal::error_reading;
 use crate::text::display_safe;
 
 pub fn describe(host: &dyn Host, node: &Node, facts: &mut FactSet) {
-    let text = |name: &str| attribute::text(host, &node.attribute(name));
-    let number = |name: &str| attribute::number(host, &node.attribute(name));
+    let text = |name: &str| attribute::read_text(host, &node.attribute_path(name));
+    let number = |name: &str| attribute::read_number(host, &node.attribute_path(name));
     let subject = &node.subject;
     let metadata = text("md/metadata_version");
     facts.insert(
         subject,
         &device::MD_LEVEL,
-        level(text("md/level"), &metadata),
+        array_level(text("md/level"), &metadata),
     );
     facts.insert(subject, &device::MD_METADATA, metadata);
     facts.insert(
         subject,
         &device::MD_STATE,
-        attribute::choice(host, &node.attribute("md/array_state")),
+        attribute::read_choice(host, &node.attribute_path("md/array_state")),
     );
     facts.insert(
         subject,
         &device::MD_SYNC_ACTION,
-        attribute::choice(host, &node.attribute("md/sync_action")),
+        attribute::read_choice(host, &node.attribute_path("md/sync_action")),
     );
     facts.insert(
         subject,
         &device::MD_CONSISTENCY,
-        attribute::choice(host, &node.attribute("md/consistency_policy")),
+        attribute::read_choice(host, &node.attribute_path("md/consistency_policy")),
     );
     facts.insert(subject, &device::MD_BITMAP, text("md/bitmap/location"));
     facts.insert(subject, &device::MD_DEGRADED, number("md/degraded"));
@@ -48,7 +48,7 @@ pub fn describe(host: &dyn Host, node: &Node, facts: &mut FactSet) {
         number("md/bitmap/backlog"),
     );
     let disks = text("md/raid_disks").and_then(|text| {
-        // During a reshape the old count follows in brackets: `5 (4)`.
+        // During a reshape the old number follows in brackets: `5 (4)`.
         let first = text
             .split_whitespace()
             .next()
@@ -65,8 +65,8 @@ pub fn describe(host: &dyn Host, node: &Node, facts: &mut FactSet) {
         .value(subject, &device::MD_SYNC_ACTION)
         .is_some_and(SyncAction::is_reshape);
     facts.insert(subject, &device::MD_DISKS, disks);
-    let members = members(host, node).and_then(|all| match wanted.filter(|_| !moves) {
-        Some(wanted) => complete_members(all, wanted.saturating_sub(degraded.unwrap_or(0))),
+    let members = read_members(host, node).and_then(|all| match wanted.filter(|_| !moves) {
+        Some(wanted) => require_all_in_sync(all, wanted.saturating_sub(degraded.unwrap_or(0))),
         None => Ok(all),
     });
     facts.insert(
@@ -79,7 +79,7 @@ pub fn describe(host: &dyn Host, node: &Node, facts: &mut FactSet) {
     facts.insert(
         subject,
         &device::MD_SUSPECT,
-        members.clone().map(|all| suspect(&all)),
+        members.clone().map(|all| suspect_members(&all)),
     );
     let failed = members
         .clone()
@@ -91,14 +91,14 @@ pub fn describe(host: &dyn Host, node: &Node, facts: &mut FactSet) {
         .cloned()
         .map(Subject::device)
         .collect();
-    // If all have failed, the failed ones are listed.
+    // If all members have failed, the failed ones stay in the stack.
     if !facts
-        .below(subject)
+        .directly_below(subject)
         .iter()
         .all(|member| failed_ones.contains(member))
     {
         for member in &failed_ones {
-            facts.detach(subject, member);
+            facts.detach_but_hold(subject, member);
         }
     }
     facts.insert(subject, &device::MD_FAILED, failed);
@@ -117,7 +117,7 @@ struct ArrayMember {
 }
 
 impl ArrayMember {
-    /// `sda1 in_sync write_mostly`.
+    /// A line such as `sda1 in_sync write_mostly`.
     fn name_and_states(&self) -> String {
         let states = self.states.iter().map(|state| state.as_str());
         std::iter::once(self.name.as_str())
@@ -135,7 +135,7 @@ fn members_in_state(members: &[ArrayMember], state: MemberState) -> Vec<String> 
         .collect()
 }
 
-fn suspect(members: &[ArrayMember]) -> Vec<String> {
+fn suspect_members(members: &[ArrayMember]) -> Vec<String> {
     let each = members.iter().flat_map(|member| {
         let states = member.states.iter().filter(|state| state.is_suspect());
         states.map(|state| format!("{} {state}", member.name))
@@ -143,7 +143,6 @@ fn suspect(members: &[ArrayMember]) -> Vec<String> {
     each.collect()
 }
 
-/// Whether arrays of this level count their members in sync.
 fn counts_members(level: ArrayLevel) -> bool {
     !matches!(
         level,
@@ -151,9 +150,9 @@ fn counts_members(level: ArrayLevel) -> bool {
     )
 }
 
-/// An error unless as many members are in sync as the array counts: a member missing from the list
-/// would go unchecked.
-fn complete_members(members: Vec<ArrayMember>, wanted: u64) -> Result<Vec<ArrayMember>, String> {
+/// Errs unless exactly `wanted` members, not counting replacements, are in sync. Otherwise a member
+/// missing from the list would go unchecked.
+fn require_all_in_sync(members: Vec<ArrayMember>, wanted: u64) -> Result<Vec<ArrayMember>, String> {
     let spares = members_in_state(&members, MemberState::Replacement);
     let in_sync = members_in_state(&members, MemberState::InSync);
     let found = in_sync
@@ -164,14 +163,14 @@ fn complete_members(members: Vec<ArrayMember>, wanted: u64) -> Result<Vec<ArrayM
         Ok(members)
     } else {
         Err(format!(
-            "{found} members are listed in sync, but the array counts {wanted}"
+            "{found} members are listed as in sync, but the array counts {wanted}"
         ))
     }
 }
 
-/// A container has external metadata without a parent array; a volume's names one
-/// (`external:/md127/0`).
-fn level(level: Reading<String>, metadata: &Reading<String>) -> Reading<ArrayLevel> {
+/// The level of an array. A container has external metadata without a parent array; a volume's
+/// metadata names the parent (`external:/md127/0`).
+fn array_level(level: Reading<String>, metadata: &Reading<String>) -> Reading<ArrayLevel> {
     let external = metadata
         .value()
         .and_then(|text| text.strip_prefix("external:"));
@@ -183,10 +182,10 @@ fn level(level: Reading<String>, metadata: &Reading<String>) -> Reading<ArrayLev
     }
 }
 
-fn members(host: &dyn Host, node: &Node) -> Reading<Vec<ArrayMember>> {
-    let home = node.attribute("md");
+fn read_members(host: &dyn Host, node: &Node) -> Reading<Vec<ArrayMember>> {
+    let home = node.attribute_path("md");
     let shown = display_safe(path_bytes(&home));
-    let names = match host.list(&home) {
+    let names = match host.list_directory(&home) {
         Ok(names) => names,
         Err(miss) => return error_reading(&miss, &shown),
     };
@@ -200,9 +199,9 @@ fn members(host: &dyn Host, node: &Node) -> Reading<Vec<ArrayMember>> {
                 .strip_prefix(b"dev-")
                 .unwrap_or_default(),
         );
-        match attribute::text(host, &home.join(name).join("state")) {
+        match attribute::read_text(host, &home.join(name).join("state")) {
             Reading::Known { value, .. } => {
-                // An unknown state may be a failure.
+                // A state that is not in the list may mean a failure.
                 let words = value.split([',', ' ']).filter(|word| !word.is_empty());
                 match words
                     .map(MemberState::parse_word)
@@ -220,7 +219,8 @@ fn members(host: &dyn Host, node: &Node) -> Reading<Vec<ArrayMember>> {
                     }
                 }
             }
-            // A member without a readable state may be the missing one.
+            // An unreadable state makes the whole list unknown, because that member may have
+            // failed.
             Reading::Unknown {
                 why,
                 detail,
@@ -244,7 +244,7 @@ mod tests {
     use super::*;
     use crate::testing::FakeHost;
 
-    /// A RAID1 with a write-mostly and a failed member, in the files of md.rst.
+    /// The files of a RAID1 with a write-mostly and a failed member, spelled as in md.rst.
     const MIRROR: &[(&str, &str)] = &[
         ("level", "raid1"),
         ("metadata_version", "1.2"),
@@ -261,7 +261,7 @@ mod tests {
         ("dev-sdc1/state", "faulty"),
     ];
 
-    fn described(files: &[(&str, &str)]) -> (FactSet, Node) {
+    fn array_facts(files: &[(&str, &str)]) -> (FactSet, Node) {
         let node = Node::new("md0", "md");
         let mut facts = FactSet::default();
         describe(
@@ -281,7 +281,7 @@ mod tests {
             ("array_state", "x"),
             ("level", "raid7"),
         ];
-        let (facts, node) = described(&words);
+        let (facts, node) = array_facts(&words);
         for key in [
             &device::MD_SYNC_ACTION.info,
             &device::MD_CONSISTENCY.info,
@@ -304,7 +304,7 @@ mod tests {
 
     #[test]
     fn a_mirror_says_who_is_missing_and_who_lags() {
-        let (facts, Node { subject, .. }) = described(MIRROR);
+        let (facts, Node { subject, .. }) = array_facts(MIRROR);
         let members = facts.value(&subject, &device::MD_MEMBERS).unwrap();
         assert_eq!(
             members,
@@ -327,11 +327,10 @@ mod tests {
         assert_eq!(facts.value(&subject, &device::MD_DEGRADED), Some(1));
     }
 
-    /// Every known state has a fact; an unknown one makes the members unknown.
     #[test]
     fn every_state_of_a_member() {
         for state in MemberState::ALL {
-            let (facts, Node { subject, .. }) = described(&[
+            let (facts, Node { subject, .. }) = array_facts(&[
                 ("level", "raid1"),
                 ("raid_disks", "2"),
                 ("degraded", "0"),
@@ -351,7 +350,7 @@ mod tests {
             let suspect = facts.value(&subject, &device::MD_SUSPECT).unwrap();
             assert_eq!(suspect.is_empty(), !state.is_suspect(), "{state}");
         }
-        let (facts, Node { subject, .. }) = described(&[
+        let (facts, Node { subject, .. }) = array_facts(&[
             ("level", "raid1"),
             ("raid_disks", "2"),
             ("dev-sda1/state", "in_sync"),
@@ -368,7 +367,7 @@ mod tests {
         }
     }
 
-    /// The list has as many members as the array counts, or is unknown.
+    /// The members are known only if the list has as many as the array counts.
     #[test]
     fn members_are_counted() {
         for (level, disks, degraded, listed, known) in [
@@ -389,7 +388,7 @@ mod tests {
                 ("degraded", degraded),
             ];
             files.extend(names.iter().map(|name| (name.as_str(), "in_sync")));
-            let (facts, Node { subject, .. }) = described(&files);
+            let (facts, Node { subject, .. }) = array_facts(&files);
             assert_eq!(
                 facts.value(&subject, &device::MD_MEMBERS).is_some(),
                 known,
@@ -402,7 +401,7 @@ mod tests {
     fn a_member_that_cannot_be_seen_leaves_the_members_unknown() {
         let mut files = MIRROR.to_vec();
         files.push(("dev-sdd1/slot", "3"));
-        let (facts, Node { subject, .. }) = described(&files);
+        let (facts, Node { subject, .. }) = array_facts(&files);
         assert!(matches!(
             facts.get(&subject, &device::MD_MEMBERS),
             Reading::Unknown {
@@ -424,7 +423,7 @@ mod tests {
             ("", "external:/md127/0", None),
             ("", "1.2", None),
         ] {
-            let (facts, Node { subject, .. }) = described(&[
+            let (facts, Node { subject, .. }) = array_facts(&[
                 ("level", level),
                 ("metadata_version", metadata),
                 ("raid_disks", "0"),
@@ -441,12 +440,11 @@ mod tests {
 
     #[test]
     fn an_array_being_reshaped_shows_the_new_count() {
-        let (facts, Node { subject, .. }) = described(&[("raid_disks", "5 (4)")]);
+        let (facts, Node { subject, .. }) = array_facts(&[("raid_disks", "5 (4)")]);
         assert_eq!(facts.value(&subject, &device::MD_DISKS), Some(5));
     }
 
     proptest! {
-        /// Noise in a file of an array affects only the facts of that file.
         #[test]
         fn noise_in_one_file_costs_one_fact(noise: Vec<u8>, which in 0usize..10) {
             let mut host = FakeHost::default();
@@ -462,7 +460,7 @@ mod tests {
             prop_assert!(which == 3 || facts.value(subject, &device::MD_DISKS) == Some(3));
             prop_assert!(which == 4 || facts.value(subject, &device::MD_DEGRADED) == Some(1));
             prop_assert!(which == 9 || facts.value(subject, &device::MD_WRITE_BEHIND) == Some(256));
-            // Without the counts of members and missing ones a list with a lost line looks
+            // Without the counts of members and missing members, a list that lost a line looks
             // complete.
             let lagging = facts.value(subject, &device::MD_WRITE_MOSTLY);
             prop_assert!([3, 4].contains(&which) || lagging == Some(vec!["sdb1".to_owned()]));

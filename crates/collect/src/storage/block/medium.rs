@@ -2,15 +2,15 @@
 //! (SMR). Both come from transport, model, rotational flag and `queue/zoned` (sysfs-block).
 //!
 //! The rotational flag counts only on a physical disk. Virtual machines, RAID controllers, networks
-//! and USB bridges report `1` for any disk, so the answer there is `virtual` or unknown.
+//! and USB bridges report `1` for any disk, so the medium is then `virtual` or unknown.
 
 use super::node::Node;
-use crate::escape::Command;
-use crate::facts::catalog::device::{self, DeviceKind, Medium, Shingled, Transport, Zoned};
+use crate::escape::ShellCommand;
+use crate::facts::catalog::device::{self, DeviceKind, Medium, Shingled, Transport, ZoneModel};
 use crate::facts::catalog::host as machine;
 use crate::facts::{FactSet, Reading, Remedy, Source, Subject, UnknownReason};
 
-/// Emulated disks, by the start of the model, with or without vendor.
+/// The first words of the models of emulated disks, with or without vendor.
 const EMULATED_VENDORS: &[&str] = &[
     "QEMU",
     "VMware",
@@ -19,18 +19,18 @@ const EMULATED_VENDORS: &[&str] = &[
     "LIO-ORG",
     "Linux scsi_debug",
 ];
-/// A RAID volume of an LSI host adapter appears among plain SAS disks.
+/// Models of RAID volumes that an LSI host adapter shows among plain SAS disks.
 const LSI_VOLUME_MODELS: &[&str] = &[
     "LSILOGIC Logical Volume",
     "LSI Logical Volume",
     "Dell VIRTUAL DISK",
 ];
 
-/// For devices without others below.
+/// Describes a device that has no device below it.
 pub fn describe(node: &Node, facts: &mut FactSet) {
     let medium = match node.kind {
         DeviceKind::Zram | DeviceKind::Ram => {
-            Reading::known(Medium::Memory, Source::derived([device::KIND.name()]))
+            Reading::known(Medium::Memory, Source::derived_from([device::KIND.name()]))
         }
         DeviceKind::Disk => disk_medium(&node.subject, facts),
         DeviceKind::Partition
@@ -55,8 +55,9 @@ pub fn describe(node: &Node, facts: &mut FactSet) {
 }
 
 fn disk_medium(disk: &Subject, facts: &FactSet) -> Reading<Medium> {
-    let known =
-        |medium: Medium, of: &[&str]| Reading::known(medium, Source::derived(of.iter().copied()));
+    let known = |medium: Medium, of: &[&str]| {
+        Reading::known(medium, Source::derived_from(of.iter().copied()))
+    };
     let transport = match facts.get(disk, &device::TRANSPORT) {
         Reading::Known { value, .. } => value,
         Reading::Unknown {
@@ -86,7 +87,7 @@ fn disk_medium(disk: &Subject, facts: &FactSet) -> Reading<Medium> {
     }
     match facts.get(&Subject::host(), &machine::VIRTUALISATION) {
         Reading::Known { value, .. } if value == "none" => {}
-        // A disk passed through by a hypervisor looks like an emulated one.
+        // A disk passed through by a hypervisor looks the same as an emulated one.
         Reading::Known { .. } => return known(Medium::Virtual, &[machine::VIRTUALISATION.name()]),
         Reading::Unknown {
             why,
@@ -112,9 +113,10 @@ fn disk_medium(disk: &Subject, facts: &FactSet) -> Reading<Medium> {
             &[by, machine::VIRTUALISATION.name()],
         ),
         Transport::Mmc => known(Medium::Flash, &[by]),
-        _ if turns.is_none() => {
-            Reading::unknown(UnknownReason::Absent, "its rotational flag is unknown")
-        }
+        _ if turns.is_none() => Reading::unknown(
+            UnknownReason::Absent,
+            "the disk's rotational flag is unknown",
+        ),
         Transport::Sata | Transport::Sas | Transport::Nvme if turns == Some(true) => {
             known(Medium::Platters, &both)
         }
@@ -136,31 +138,33 @@ fn disk_medium(disk: &Subject, facts: &FactSet) -> Reading<Medium> {
         | Transport::Raid
         | Transport::Other => Reading::unknown(
             UnknownReason::Ambiguous,
-            "its transport does not show the medium behind it",
+            "the transport does not show the disk's medium",
         ),
     }
 }
 
-/// Whether only a hypervisor, a controller or another host knows the physical disks.
+/// Whether the physical disks are visible only to a hypervisor, a controller or another host.
 fn hides_its_disks(transport: Transport) -> bool {
     transport.is_virtual() || transport.is_network() || transport.is_raid()
 }
 
-/// `queue/zoned` covers disks that report zones. Rotating disks that accept discards may hide
-/// theirs, as in smartmontools' drive database.
+/// Whether a disk writes in shingled zones. `queue/zoned` covers disks that report zones. Rotating
+/// disks that accept discards may hide their zones, as in smartmontools' drive database.
 fn shingled_writing(disk: &Subject, facts: &FactSet) -> Reading<Shingled> {
-    let by_zones = |zones: Shingled| Reading::known(zones, Source::derived([device::ZONED.name()]));
+    let by_zones =
+        |zones: Shingled| Reading::known(zones, Source::derived_from([device::ZONED.name()]));
     match facts.get(disk, &device::ZONED) {
         Reading::Known {
-            value: Zoned::HostAware,
+            value: ZoneModel::HostAware,
             ..
         } => return by_zones(Shingled::HostAware),
         Reading::Known {
-            value: Zoned::HostManaged,
+            value: ZoneModel::HostManaged,
             ..
         } => return by_zones(Shingled::HostManaged),
         Reading::Known {
-            value: Zoned::None, ..
+            value: ZoneModel::None,
+            ..
         } => {}
         Reading::Unknown {
             why,
@@ -179,7 +183,7 @@ fn shingled_writing(disk: &Subject, facts: &FactSet) -> Reading<Shingled> {
         device::MEDIUM.name(),
         device::DISCARD_MAX.name(),
     ];
-    let known = |zones: Shingled| Reading::known(zones, Source::derived(of));
+    let known = |zones: Shingled| Reading::known(zones, Source::derived_from(of));
     match facts.get(disk, &device::MEDIUM) {
         Reading::Known { value, .. } if !value.is_rotating() => known(Shingled::No),
         Reading::Known { .. } => match facts.get(disk, &device::DISCARD_MAX) {
@@ -203,8 +207,10 @@ fn shingled_writing(disk: &Subject, facts: &FactSet) -> Reading<Shingled> {
 }
 
 fn query_zones_remedy(disk: &Subject) -> String {
-    let ask = Command::or_placeholder(Command::new("smartctl -i /dev/").value(disk.name()));
-    format!("{ask} shows its zones, if any")
+    let ask = ShellCommand::or_placeholder(
+        ShellCommand::new("smartctl -i /dev/").append_value(disk.name()),
+    );
+    format!("{ask} reports the disk's zones, if any")
 }
 
 #[cfg(test)]
@@ -230,7 +236,7 @@ mod tests {
         discard: 0,
     };
 
-    fn concluded(disk: &Disk) -> (Option<Medium>, Option<Shingled>) {
+    fn medium_and_smr(disk: &Disk) -> (Option<Medium>, Option<Shingled>) {
         let mut facts = FactSet::default();
         let node = Node::new("sda", "disk");
         let source = || Source::file("x");
@@ -252,7 +258,7 @@ mod tests {
             disk.rotational,
             source(),
         );
-        let zoned = Reading::known(disk.zoned, source()).and_then(Zoned::parse_word);
+        let zoned = Reading::known(disk.zoned, source()).and_then(ZoneModel::parse_word);
         facts.insert(&node.subject, &device::ZONED, zoned);
         facts.insert_known(&node.subject, &device::DISCARD_MAX, disk.discard, source());
         facts.insert_known(
@@ -368,7 +374,7 @@ mod tests {
             ),
         ] {
             assert_eq!(
-                concluded(&disk).0.map(Medium::as_str),
+                medium_and_smr(&disk).0.map(Medium::as_str),
                 medium,
                 "{} {}",
                 disk.transport,
@@ -411,7 +417,7 @@ mod tests {
                 },
                 Some("no"),
             ),
-            // A hypervisor's thin volume looks the same: rotational with discards.
+            // A hypervisor's thin volume looks the same: rotational, with discards.
             (
                 Disk {
                     discard: 1 << 30,
@@ -429,7 +435,7 @@ mod tests {
             ),
         ] {
             assert_eq!(
-                concluded(&disk).1.map(Shingled::as_str),
+                medium_and_smr(&disk).1.map(Shingled::as_str),
                 shingled,
                 "{} {}",
                 disk.zoned,

@@ -2,39 +2,39 @@
 //! (Documentation/ABI/stable/sysfs-block): a partition's disk, and the `slaves` of md,
 //! device-mapper and bcache.
 //!
-//! Attributes are left to [`super::device`]. Each device is visited once, so the cost is linear. A
-//! device of size 0 (an unused loop, an empty zram) gets only kind and size.
+//! Each device is visited once, so the cost is linear. A device of size 0 (an unused loop, an empty
+//! zram) gets only kind and size.
 
 use std::ffi::{OsStr, OsString};
 use std::os::unix::ffi::OsStrExt;
 use std::path::Path;
 
-use super::kind;
-use super::node::{CLASS, Node, is_well_formed, subject};
+use super::device_kind;
+use super::node::{CLASS, Node, device_subject, is_complete_device_path};
 use crate::attribute;
+use crate::error_readings::error_reading;
 use crate::facts::catalog::device::{self, DeviceKind};
 use crate::facts::note::StorageNote;
 use crate::facts::{FactSet, Reading, Source, Subject, UnknownReason};
 use crate::host::{Host, path_bytes};
 use crate::parallel;
-use crate::refusal::error_reading;
 use crate::text::display_safe;
 
-/// Name prefixes of whole devices that never have `slaves`, which saves listing them.
+/// Name prefixes of whole devices that never have `slaves`, which need not be listed.
 const LEAVES: &[&str] = &[
     "sd", "hd", "vd", "xvd", "nvme", "mmcblk", "loop", "zram", "ram", "sr", "fd", "nbd", "rbd",
     "pmem", "zd", "dasd",
 ];
 
-/// Records every block device: kind, devices below, and for devices with a size what `describe`
-/// finds. Devices with a queue come first. `describe` sees the facts of the host and of this
-/// device, and may keep state between devices.
+/// Records kind and lower devices of every block device, and calls `describe` for those with a
+/// size, devices with a queue first. `describe` sees the facts of the host and of the device, and
+/// may keep state between devices.
 pub fn walk_devices<S: Default>(
     host: &dyn Host,
     facts: &mut FactSet,
     describe: impl Fn(&mut S, &Node, &mut FactSet) + Sync,
 ) -> Vec<Node> {
-    let names = match host.list(Path::new(CLASS)) {
+    let names = match host.list_directory(Path::new(CLASS)) {
         Ok(names) => names,
         Err(miss) => {
             facts.add_note(StorageNote::NoDevices {
@@ -46,9 +46,9 @@ pub fn walk_devices<S: Default>(
     };
     let mut visible: Vec<OsString> = names
         .into_iter()
-        .filter(|name| !is_hidden_path(name))
+        .filter(|name| !is_hidden_nvme_path(name))
         .collect();
-    let bound = host.bounds().devices;
+    let bound = host.collection_limits().devices;
     if let Some(first) = visible.get(bound) {
         let (left_out, first) = (visible.len() - bound, display_safe(first.as_bytes()));
         facts.add_note(StorageNote::DevicesBeyondBound {
@@ -73,15 +73,16 @@ pub fn walk_devices<S: Default>(
     let mut nodes = Vec::with_capacity(visible.len());
     for (names, some, found) in pieces {
         nodes.extend(some);
-        let subjects: Vec<Subject> = names.iter().map(|name| subject(name)).collect();
+        let subjects: Vec<Subject> = names.iter().map(|name| device_subject(name)).collect();
         facts.merge_subset(found, subjects.iter());
     }
     nodes.sort_by_key(|node| !node.has_own_queue());
     nodes
 }
 
-/// `nvme0c1n1` is a path of the multipath disk `nvme0n1` and cannot be opened.
-fn is_hidden_path(name: &OsStr) -> bool {
+/// Whether a name such as `nvme0c1n1` is that of a path of a multipath disk (`nvme0n1`), which
+/// cannot be opened.
+fn is_hidden_nvme_path(name: &OsStr) -> bool {
     let Some(rest) = name.to_str().and_then(|name| name.strip_prefix("nvme")) else {
         return false;
     };
@@ -92,7 +93,7 @@ fn is_hidden_path(name: &OsStr) -> bool {
 }
 
 fn read_node(host: &dyn Host, name: &OsString, facts: &mut FactSet) -> Option<Node> {
-    let subject = subject(name);
+    let subject = device_subject(name);
     let mut node = Node {
         name: name.clone(),
         subject,
@@ -100,43 +101,48 @@ fn read_node(host: &dyn Host, name: &OsString, facts: &mut FactSet) -> Option<No
         device_path: Vec::new(),
         dm_uuid: String::new(),
     };
-    let size =
-        attribute::number(host, &node.attribute("size")).map(|sectors| sectors.saturating_mul(512));
+    let size = attribute::read_number(host, &node.attribute_path("size"))
+        .map(|sectors| sectors.saturating_mul(512));
     let empty = size.value() == Some(&0);
     facts.insert(&node.subject, &device::SIZE, size);
     let stacked = node.has_name_prefix("dm-") || node.has_name_prefix("md");
     if empty && !stacked {
-        let source = Source::file(display_safe(path_bytes(&node.attribute("size"))));
+        let source = Source::file(display_safe(path_bytes(&node.attribute_path("size"))));
         facts.insert_known(
             &node.subject,
             &device::KIND,
-            kind::kind_by_name(&node),
+            device_kind::kind_by_name(&node),
             source,
         );
         return None;
     }
-    identify(host, &mut node, facts);
-    // Partitions of device-mapper are mappings themselves; those of md are in the device tree, as
-    // those of disks.
+    identify_device(host, &mut node, facts);
+    // A partition of a device-mapper device is a mapping with `slaves`. For partitions of disks and
+    // md arrays, the device tree shows the device below.
     if node.kind.is_partition() && !node.has_name_prefix("dm-") {
         match node.device_path.rsplit(|b| *b == b'/').nth(1) {
-            Some(disk) => facts.add_edge(&node.subject, &self::subject(OsStr::from_bytes(disk))),
+            Some(disk) => facts.add_edge(
+                &node.subject,
+                &self::device_subject(OsStr::from_bytes(disk)),
+            ),
             None => facts.add_note(StorageNote::NoDisk {
                 partition: node.subject.clone(),
             }),
         }
     } else if !LEAVES.iter().any(|prefix| node.has_name_prefix(prefix)) {
-        let slaves = host.list(&node.attribute("slaves")).unwrap_or_default();
+        let slaves = host
+            .list_directory(&node.attribute_path("slaves"))
+            .unwrap_or_default();
         for slave in &slaves {
-            facts.add_edge(&node.subject, &self::subject(slave));
+            facts.add_edge(&node.subject, &self::device_subject(slave));
         }
     }
     Some(node)
 }
 
-/// Records device number, node, device path and kind.
-fn identify(host: &dyn Host, node: &mut Node, facts: &mut FactSet) {
-    let path = node.attribute("uevent");
+/// Records device number, path in /dev, device path and kind.
+fn identify_device(host: &dyn Host, node: &mut Node, facts: &mut FactSet) {
+    let path = node.attribute_path("uevent");
     let shown = display_safe(path_bytes(&path));
     let answer = host.read(&path);
     let value = |key: &str| -> Reading<Vec<u8>> {
@@ -165,10 +171,11 @@ fn identify(host: &dyn Host, node: &mut Node, facts: &mut FactSet) {
         &device::PATH,
         value("DEVNAME").map(|name| format!("/dev/{}", display_safe(&name))),
     );
-    // A truncated link ends in another name.
-    let place = host.link(&Path::new(CLASS).join(&node.name)).ok();
-    let place = place
-        .filter(|place| place.file_name() == Some(&node.name) && is_well_formed(path_bytes(place)));
+    // A truncated link does not end in the name of the device.
+    let place = host.link_target(&Path::new(CLASS).join(&node.name)).ok();
+    let place = place.filter(|place| {
+        place.file_name() == Some(&node.name) && is_complete_device_path(path_bytes(place))
+    });
     node.device_path = place
         .map(|place| path_bytes(&place).to_vec())
         .unwrap_or_default();
@@ -176,15 +183,15 @@ fn identify(host: &dyn Host, node: &mut Node, facts: &mut FactSet) {
         .value()
         .is_some_and(|kind| kind == b"partition");
     let by = if node.has_name_prefix("dm-") {
-        let uuid = super::dm::identify(host, node, facts);
+        let uuid = super::dm::record_name_and_uuid(host, node, facts);
         node.dm_uuid = uuid;
-        node.kind = super::dm::kind(&node.dm_uuid);
-        node.attribute("dm/uuid")
+        node.kind = super::dm::kind_by_uuid(&node.dm_uuid);
+        node.attribute_path("dm/uuid")
     } else {
         node.kind = if is_partition {
             DeviceKind::Partition
         } else {
-            kind::kind_by_name(node)
+            device_kind::kind_by_name(node)
         };
         path
     };

@@ -1,54 +1,53 @@
 //! The transport of a disk, its network, model and serial number, and the cache type that it
-//! reports.
+//! reports. All come from the disk's path in the device tree and the attributes there; no program
+//! runs.
 //!
-//! All of it comes from the disk's path in the device tree and the attributes there; no tool runs.
-//! Whether the cache type is believed is left to `durability`. The driver decides more than the
-//! name: `sda` can be a RAID volume, a virtual disk or a SATA disk. Single-port NVMe disks often
-//! appear as multipath disks, so their transport is that of their controllers
-//! (drivers/nvme/host/multipath.c).
+//! The driver decides more than the name: `sda` can be a RAID volume, a virtual disk or a SATA
+//! disk. Single-port NVMe disks often appear as multipath disks, so their transport is that of
+//! their controllers (drivers/nvme/host/multipath.c).
 
 use std::collections::HashMap;
 use std::path::{Path, PathBuf};
 
 use super::node::Node;
 use crate::attribute;
-use crate::drivers;
-use crate::facts::catalog::device::{self, CacheType, Fabric, Transport};
+use crate::error_readings::error_reading;
+use crate::facts::catalog::device::{self, CacheType, NetworkTransport, Transport};
 use crate::facts::{Choice, FactSet, Reading, Source, UnknownReason};
 use crate::host::{Host, path_bytes};
-use crate::refusal::error_reading;
+use crate::scsi_drivers;
 use crate::text::display_safe;
 
-/// Caches the driver of each SCSI host and the transport of each NVMe subsystem, which many disks
-/// share.
+/// A cache of the driver of each SCSI host and the transport of each NVMe subsystem, which many
+/// disks share.
 #[derive(Default)]
-pub struct Transports {
+pub struct TransportReader {
     drivers: HashMap<String, Reading<String>>,
     subsystems: HashMap<String, Reading<String>>,
 }
 
-impl Transports {
+impl TransportReader {
     /// Records transport, driver, model and cache type of a whole disk; does nothing for other
     /// devices.
-    pub fn describe(&mut self, host: &dyn Host, node: &Node, facts: &mut FactSet) {
+    pub fn describe_disk(&mut self, host: &dyn Host, node: &Node, facts: &mut FactSet) {
         if !node.kind.is_disk() {
             return;
         }
-        let driver = self.driver(host, node);
-        facts.insert(&node.subject, &device::MODEL, model(host, node));
-        if let Some(firmware) = firmware(host, node) {
+        let driver = self.scsi_driver(host, node);
+        facts.insert(&node.subject, &device::MODEL, read_model(host, node));
+        if let Some(firmware) = read_firmware_revision(host, node) {
             facts.insert(&node.subject, &device::FIRMWARE, firmware);
         }
-        if let Some(serial) = serial(host, node) {
+        if let Some(serial) = read_serial_number(host, node) {
             facts.insert(&node.subject, &device::SERIAL, serial);
         }
         let carrier = node
             .has_name_prefix("nvme")
-            .then(|| self.nvme_carrier(host, node));
+            .then(|| self.nvme_transport_word(host, node));
         let transport = match &carrier {
             Some(carrier) => carrier
                 .clone()
-                .and_then(|carrier| transport_of_carrier(&carrier)),
+                .and_then(|carrier| parse_nvme_transport(&carrier)),
             None => transport(node, &driver),
         };
         if transport
@@ -58,7 +57,7 @@ impl Transports {
             facts.insert(
                 &node.subject,
                 &device::FABRIC,
-                fabric(node, driver.value(), carrier),
+                network_transport(node, driver.value(), carrier),
             );
         }
         facts.insert(&node.subject, &device::TRANSPORT, transport);
@@ -66,30 +65,32 @@ impl Transports {
         facts.insert(&node.subject, &device::CACHE_TYPE, cache_type(host, node));
     }
 
-    /// `pcie`, `tcp`, `rdma`, `fc` …: of the controller, or of all controllers of a multipath disk.
-    fn nvme_carrier(&mut self, host: &dyn Host, node: &Node) -> Reading<String> {
-        let Some(subsystem) = node.path_component(|part| is_numbered(part, "nvme-subsys")) else {
-            return attribute::text(host, &node.attribute("device/transport"));
+    /// The NVMe transport (`pcie`, `tcp`, `rdma`, `fc` …) of the controller, or of all controllers
+    /// of a multipath disk.
+    fn nvme_transport_word(&mut self, host: &dyn Host, node: &Node) -> Reading<String> {
+        let Some(subsystem) = node.path_component(|part| is_numbered_name(part, "nvme-subsys"))
+        else {
+            return attribute::read_text(host, &node.attribute_path("device/transport"));
         };
         let found = self.subsystems.get(&subsystem).cloned();
         found.unwrap_or_else(|| {
-            let carrier = subsystem_carrier(host, &subsystem);
+            let carrier = subsystem_transport_word(host, &subsystem);
             self.subsystems.insert(subsystem, carrier.clone());
             carrier
         })
     }
 
-    fn driver(&mut self, host: &dyn Host, node: &Node) -> Reading<String> {
-        if let Some(unplaced) = unknown_device_path(node) {
+    fn scsi_driver(&mut self, host: &dyn Host, node: &Node) -> Reading<String> {
+        if let Some(unplaced) = unknown_device_path_reading(node) {
             return unplaced;
         }
         let Some(adapter) = node.path_component(is_scsi_host) else {
-            return Reading::unknown(UnknownReason::Absent, "the disk is on no SCSI host");
+            return Reading::unknown(UnknownReason::Absent, "the disk is not on a SCSI host");
         };
         let path = Path::new("/sys/class/scsi_host")
             .join(&adapter)
             .join("proc_name");
-        let read = || attribute::required(attribute::text(host, &path));
+        let read = || attribute::malformed_if_absent(attribute::read_text(host, &path));
         self.drivers
             .entry(adapter.clone())
             .or_insert_with(read)
@@ -97,18 +98,18 @@ impl Transports {
     }
 }
 
-/// `word` followed by digits: `host2`, `nvme0`.
-fn is_numbered(part: &str, word: &str) -> bool {
+/// Whether a component is `word` followed by digits, such as `host2` or `nvme0`.
+fn is_numbered_name(part: &str, word: &str) -> bool {
     part.strip_prefix(word)
         .is_some_and(|n| !n.is_empty() && n.bytes().all(|b| b.is_ascii_digit()))
 }
 
 fn is_scsi_host(part: &str) -> bool {
-    is_numbered(part, "host")
+    is_numbered_name(part, "host")
 }
 
-/// `carrier` is nvme_ctrl_ops.name.
-fn transport_of_carrier(carrier: &str) -> Result<Transport, String> {
+/// `carrier` is an `nvme_ctrl_ops.name` of the kernel, such as `tcp`.
+fn parse_nvme_transport(carrier: &str) -> Result<Transport, String> {
     match carrier {
         "pcie" | "apple-nvme" => Ok(Transport::Nvme),
         "tcp" | "rdma" | "fc" => Ok(Transport::Network),
@@ -117,7 +118,7 @@ fn transport_of_carrier(carrier: &str) -> Result<Transport, String> {
     }
 }
 
-/// `2:0:1:0`: host, channel, target and unit.
+/// Whether a component is a SCSI address of host, channel, target and unit, such as `2:0:1:0`.
 fn is_scsi_address(part: &str) -> bool {
     part.split(':').count() == 4
         && part
@@ -125,14 +126,14 @@ fn is_scsi_address(part: &str) -> bool {
             .all(|n| !n.is_empty() && n.bytes().all(|b| b.is_ascii_digit()))
 }
 
-/// In sysfs of NVMe and virtio disks only, as lsblk(8) prints it.
-fn serial(host: &dyn Host, node: &Node) -> Option<Reading<String>> {
+/// The serial number. sysfs has it only for NVMe and virtio disks, as lsblk(8) prints it.
+fn read_serial_number(host: &dyn Host, node: &Node) -> Option<Reading<String>> {
     let file = match node {
         node if node.has_name_prefix("nvme") => "device/serial",
         node if node.has_name_prefix("vd") => "serial",
         _ => return None,
     };
-    let reading = attribute::text_or_blank(host, &node.attribute(file));
+    let reading = attribute::read_text_or_blank(host, &node.attribute_path(file));
     let nothing = || Err("the disk has no serial number".to_owned());
     Some(reading.and_then(|serial| {
         if serial.is_empty() {
@@ -143,24 +144,27 @@ fn serial(host: &dyn Host, node: &Node) -> Option<Reading<String>> {
     }))
 }
 
-/// `None` for kinds of disks without a firmware revision.
-fn firmware(host: &dyn Host, node: &Node) -> Option<Reading<String>> {
+/// The firmware revision; `None` for kinds of disks without a revision in sysfs.
+fn read_firmware_revision(host: &dyn Host, node: &Node) -> Option<Reading<String>> {
     let file = match node {
         node if node.has_name_prefix("nvme") => "device/firmware_rev",
         node if node.path_component(is_scsi_address).is_some() => "device/rev",
         _ => return None,
     };
-    Some(attribute::text(host, &node.attribute(file)))
+    Some(attribute::read_text(host, &node.attribute_path(file)))
 }
 
-fn model(host: &dyn Host, node: &Node) -> Reading<String> {
+fn read_model(host: &dyn Host, node: &Node) -> Reading<String> {
     if node.has_name_prefix("mmcblk") {
-        return attribute::text(host, &node.attribute("device/name"));
+        return attribute::read_text(host, &node.attribute_path("device/name"));
     }
     if node.has_name_prefix("nvme") {
-        return attribute::required(attribute::text(host, &node.attribute("device/model")));
+        return attribute::malformed_if_absent(attribute::read_text(
+            host,
+            &node.attribute_path("device/model"),
+        ));
     }
-    if let Some(unplaced) = unknown_device_path(node) {
+    if let Some(unplaced) = unknown_device_path_reading(node) {
         return unplaced;
     }
     if node.path_component(is_scsi_address).is_none() {
@@ -169,23 +173,26 @@ fn model(host: &dyn Host, node: &Node) -> Reading<String> {
             "a disk of this kind has no model attribute",
         );
     }
-    // A truncated model could be another maker's complete one.
-    let vendor = match attribute::required(attribute::text_or_blank(
+    // A truncated model could be the complete model of another maker.
+    let vendor = match attribute::malformed_if_absent(attribute::read_text_or_blank(
         host,
-        &node.attribute("device/vendor"),
+        &node.attribute_path("device/vendor"),
     )) {
         Reading::Known { value, .. } => value,
         hidden @ Reading::Unknown { .. } => return hidden,
     };
-    let model = attribute::required(attribute::text(host, &node.attribute("device/model")));
+    let model = attribute::malformed_if_absent(attribute::read_text(
+        host,
+        &node.attribute_path("device/model"),
+    ));
     model.map(|model| match vendor.as_str() {
-        // libata writes `ATA` as vendor; the maker is in the model.
+        // libata writes `ATA` as the vendor; the maker's name is in the model.
         "" | "ATA" => model,
         vendor => format!("{vendor} {model}"),
     })
 }
 
-/// Components of device paths and their transport, most specific first.
+/// Components of device paths that show the transport, most specific first.
 const BY_DEVICE_PATH: &[(&str, Transport)] = &[
     ("/usb", Transport::Usb),
     ("/session", Transport::Network),
@@ -195,7 +202,7 @@ const BY_DEVICE_PATH: &[(&str, Transport)] = &[
     ("/end_device-", Transport::Sas),
 ];
 
-/// Name prefixes of whole disks and their transport.
+/// Name prefixes of whole disks that show the transport.
 const BY_NAME: &[(&str, Transport)] = &[
     ("vd", Transport::Virtio),
     ("xvd", Transport::Xen),
@@ -206,19 +213,19 @@ const BY_NAME: &[(&str, Transport)] = &[
     ("cciss", Transport::Raid),
 ];
 
-/// The transport that all paths of a subsystem share.
-fn subsystem_carrier(host: &dyn Host, subsystem: &str) -> Reading<String> {
+/// The transport of a subsystem, known only if all its paths share one.
+fn subsystem_transport_word(host: &dyn Host, subsystem: &str) -> Reading<String> {
     let home = Path::new("/sys/class/nvme-subsystem").join(subsystem);
-    let names = match host.list(&home) {
+    let names = match host.list_directory(&home) {
         Ok(names) => names,
         Err(miss) => return error_reading(&miss, &display_safe(path_bytes(&home))),
     };
     let mut carriers: Vec<Reading<String>> = Vec::new();
-    for name in names
-        .iter()
-        .filter(|name| name.to_str().is_some_and(|name| is_numbered(name, "nvme")))
-    {
-        let carrier = attribute::text(
+    for name in names.iter().filter(|name| {
+        name.to_str()
+            .is_some_and(|name| is_numbered_name(name, "nvme"))
+    }) {
+        let carrier = attribute::read_text(
             host,
             &Path::new("/sys/class/nvme").join(name).join("transport"),
         );
@@ -233,7 +240,7 @@ fn subsystem_carrier(host: &dyn Host, subsystem: &str) -> Reading<String> {
         (Some(carrier), true) => carrier,
         (Some(_), false) => Reading::unknown(
             UnknownReason::Ambiguous,
-            "its paths have different transports",
+            "the disk's paths have different transports",
         ),
         (None, _) => Reading::unknown(
             UnknownReason::Absent,
@@ -242,15 +249,22 @@ fn subsystem_carrier(host: &dyn Host, subsystem: &str) -> Reading<String> {
     }
 }
 
-fn fabric(node: &Node, driver: Option<&String>, nvme: Option<Reading<String>>) -> Reading<Fabric> {
+fn network_transport(
+    node: &Node,
+    driver: Option<&String>,
+    nvme: Option<Reading<String>>,
+) -> Reading<NetworkTransport> {
     if let Some(carrier) = nvme {
-        return carrier.and_then(|carrier| Fabric::parse_word(&carrier));
+        return carrier.and_then(|carrier| NetworkTransport::parse_word(&carrier));
     }
     let by_place = [
-        ("/session", Fabric::Iscsi),
-        ("/rport-", Fabric::FibreChannel),
+        ("/session", NetworkTransport::Iscsi),
+        ("/rport-", NetworkTransport::FibreChannel),
     ];
-    let by_name = [("nbd", Fabric::Nbd), ("rbd", Fabric::Rbd)];
+    let by_name = [
+        ("nbd", NetworkTransport::Nbd),
+        ("rbd", NetworkTransport::Rbd),
+    ];
     let word = by_name
         .into_iter()
         .find(|(name, _)| node.has_name_prefix(name))
@@ -264,17 +278,20 @@ fn fabric(node: &Node, driver: Option<&String>, nvme: Option<Reading<String>>) -
     let word = word.or_else(|| {
         driver
             .filter(|driver| *driver == "iscsi_tcp")
-            .map(|_| Fabric::Iscsi)
+            .map(|_| NetworkTransport::Iscsi)
     });
     match word {
         Some(fabric) => Reading::known(fabric, device_path_source(node)),
-        None => Reading::unknown(UnknownReason::Ambiguous, "its device path names no network"),
+        None => Reading::unknown(
+            UnknownReason::Ambiguous,
+            "the disk's device path names no network transport",
+        ),
     }
 }
 
-/// `Some` if the device path of a possible SCSI disk could not be read, so nothing else is known
-/// either.
-fn unknown_device_path<T>(node: &Node) -> Option<Reading<T>> {
+/// The unknown reading for a possible SCSI disk whose device path could not be read; `None` for
+/// other disks.
+fn unknown_device_path_reading<T>(node: &Node) -> Option<Reading<T>> {
     let by_name = BY_NAME
         .iter()
         .any(|(prefix, _)| node.has_name_prefix(prefix));
@@ -303,7 +320,7 @@ fn transport(node: &Node, driver: &Reading<String>) -> Reading<Transport> {
     if let Some(word) = of(BY_NAME, &|prefix| node.has_name_prefix(prefix)) {
         return Reading::known(word, place);
     }
-    // An unknown driver may be a RAID controller's, unless the device path decides.
+    // An unknown driver may belong to a RAID controller, unless the device path decides.
     let by_place = of(BY_DEVICE_PATH, &|part| node.device_path_contains(part));
     if let Reading::Unknown { why, detail, .. } = driver
         && *why != UnknownReason::Absent
@@ -313,7 +330,7 @@ fn transport(node: &Node, driver: &Reading<String>) -> Reading<Transport> {
     }
     if let Some(word) = driver
         .value()
-        .and_then(|driver| drivers::find(driver)?.transport)
+        .and_then(|driver| scsi_drivers::find_driver(driver)?.transport)
     {
         let adapter = node.path_component(is_scsi_host).unwrap_or_default();
         return Reading::known(
@@ -331,10 +348,10 @@ fn transport(node: &Node, driver: &Reading<String>) -> Reading<Transport> {
     Reading::known(word, place)
 }
 
-/// The attribute with the cache type that the disk reported to its driver.
+/// The file with the cache type that the disk reported to its driver.
 fn cache_type_file(node: &Node) -> Option<PathBuf> {
     if node.has_name_prefix("vd") {
-        return Some(node.attribute("cache_type"));
+        return Some(node.attribute_path("cache_type"));
     }
     let address = node.path_component(is_scsi_address)?;
     Some(
@@ -346,7 +363,7 @@ fn cache_type_file(node: &Node) -> Option<PathBuf> {
 
 fn cache_type(host: &dyn Host, node: &Node) -> Reading<CacheType> {
     match cache_type_file(node) {
-        Some(path) => attribute::choice(host, &path),
+        Some(path) => attribute::read_choice(host, &path),
         None => Reading::unknown(
             UnknownReason::Absent,
             "a disk of this kind reports its cache only to its driver",
@@ -356,7 +373,7 @@ fn cache_type(host: &dyn Host, node: &Node) -> Reading<CacheType> {
 
 #[cfg(test)]
 mod tests {
-    //! Disks of every transport, by their device paths in Linux.
+    //! Disks of every transport, with device paths from Linux.
 
     use super::*;
     use crate::testing::FakeHost;
@@ -365,7 +382,7 @@ mod tests {
         let mut node = Node::new(name, "disk");
         node.device_path = place.as_bytes().to_vec();
         let mut facts = FactSet::default();
-        Transports::default().describe(fake, &node, &mut facts);
+        TransportReader::default().describe_disk(fake, &node, &mut facts);
         [device::TRANSPORT.name(), device::FABRIC.name()].map(|name| {
             facts
                 .reading_by_name(&node.subject, name)
@@ -455,9 +472,9 @@ mod tests {
         }
     }
 
-    /// A multipath disk of these controllers; its device path is the subsystem's
+    /// A multipath disk behind these controllers. Its device path leads to the subsystem
     /// (drivers/nvme/host/multipath.c).
-    fn multipath(carriers: &[&str]) -> [Option<String>; 2] {
+    fn multipath_facts(carriers: &[&str]) -> [Option<String>; 2] {
         let mut fake = FakeHost::default().file(
             "/sys/class/nvme-subsystem/nvme-subsys0/model",
             "SOME MODEL\n",
@@ -493,7 +510,7 @@ mod tests {
             (&[], None, None),
         ] {
             let expect = [transport, fabric].map(|word| word.map(str::to_owned));
-            assert_eq!(multipath(carriers), expect, "{carriers:?}");
+            assert_eq!(multipath_facts(carriers), expect, "{carriers:?}");
         }
     }
 
@@ -510,7 +527,6 @@ mod tests {
         }
     }
 
-    /// Every kind of disk has its firmware revision in its own attribute, or none.
     #[test]
     fn the_firmware_s_revision_is_that_of_the_kind_of_disk() {
         let scsi = "../../devices/pci0000:00/0000:00:05.0/ata1/host1/target1:0:0/1:0:0:0/block/sda";
@@ -533,7 +549,7 @@ mod tests {
             let mut node = Node::new(name, "disk");
             node.device_path = place.into_bytes();
             let mut facts = FactSet::default();
-            Transports::default().describe(&fake, &node, &mut facts);
+            TransportReader::default().describe_disk(&fake, &node, &mut facts);
             assert_eq!(
                 facts.value(&node.subject, &device::FIRMWARE).as_deref(),
                 expect,

@@ -1,38 +1,36 @@
-//! The users of each device, of the disk that it is a part of, and of the other paths to it.
+//! The users of each device, of the disk that it is a part of, and of the other paths to its unit.
 //!
-//! The device itself is not read. A partition is in use if its whole disk has users other than
-//! partitions. The backing device of a zram is in use although no link in sysfs shows it.
+//! A partition is in use if its whole disk has users other than partitions. A zram's backing device
+//! is in use although no link in sysfs shows that.
 
 use std::collections::BTreeMap;
 use std::fmt;
 
-use crate::bounds::USERS;
 use crate::facts::catalog::device::{self, DeviceKind};
 use crate::facts::catalog::mount;
 use crate::facts::{FactSet, Scope, Subject};
 use crate::host::Host;
-use crate::lookup::device_of_path;
+use crate::limits::USERS;
+use crate::path_lookup::device_of_path;
 use crate::storage::block::dm;
-use crate::text::original_bytes;
+use crate::text::decode_display_safe;
 
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub enum Use {
-    /// Mount point.
+pub enum DeviceUse {
     Mounted(String),
-    /// The kernel knows partitions on it.
+    /// The kernel has found partitions on the device.
     Partitioned,
-    /// The device above it.
+    /// The device is a member of the named device above.
     Member(String),
     Swap,
-    /// Internal to LVM.
     LvmInternal,
-    /// The device that it is a part of, and its use.
-    PartOf(String, Box<Use>),
-    /// Another path to the same unit, and its use.
-    PathTo(String, Box<Use>),
+    /// The named device, which contains this one, has this use.
+    PartOf(String, Box<DeviceUse>),
+    /// The named device, which is another path to the same unit, has this use.
+    PathTo(String, Box<DeviceUse>),
 }
 
-impl fmt::Display for Use {
+impl fmt::Display for DeviceUse {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
             Self::Mounted(point) => write!(f, "mounted at {point}"),
@@ -46,9 +44,9 @@ impl fmt::Display for Use {
     }
 }
 
-impl Use {
-    /// For "holds …": what the device contains because of this use.
-    pub fn describe_use(&self) -> String {
+impl DeviceUse {
+    /// The contents that the use implies, worded to follow "holds".
+    pub fn content_text(&self) -> String {
         match self {
             Self::Mounted(point) => format!("a mount at {point}"),
             Self::Partitioned => "partitions".to_owned(),
@@ -61,68 +59,72 @@ impl Use {
     }
 }
 
-pub struct Uses {
+pub struct DeviceUses {
     holders: BTreeMap<Subject, Vec<Subject>>,
-    /// Only units with several paths.
+    /// The paths of each unit that has several.
     paths: BTreeMap<Subject, Vec<Subject>>,
 }
 
-impl Uses {
+impl DeviceUses {
     pub fn from_facts(host: &dyn Host, facts: &FactSet) -> Self {
         let mut holders: BTreeMap<Subject, Vec<Subject>> = BTreeMap::new();
         for (top, base) in facts.edges() {
             holders.entry(base.clone()).or_default().push(top.clone());
         }
-        zram_holders(host, facts, &mut holders);
+        add_zram_holders(host, facts, &mut holders);
         Self {
             holders,
             paths: paths_by_unit(facts),
         }
     }
 
-    /// Includes the uses of its other paths and of its whole disk.
-    pub fn uses_of_device(&self, subject: &Subject, facts: &FactSet) -> Vec<Use> {
+    /// The uses of the device, of its other paths and of its whole disk.
+    pub fn uses_of_device(&self, subject: &Subject, facts: &FactSet) -> Vec<DeviceUse> {
         let mut uses = self.direct_uses(subject, facts);
-        let others = self.paths.get(facts.unit(subject)).into_iter().flatten();
+        let others = self
+            .paths
+            .get(facts.first_path(subject))
+            .into_iter()
+            .flatten();
         for other in others.filter(|other| *other != subject) {
             let by = self.direct_uses(other, facts).into_iter();
-            uses.extend(by.map(|by| Use::PathTo(other.name().to_owned(), Box::new(by))));
+            uses.extend(by.map(|by| DeviceUse::PathTo(other.name().to_owned(), Box::new(by))));
         }
         if is_partition(subject, facts) {
-            for whole in facts.below(subject) {
+            for whole in facts.directly_below(subject) {
                 let by = self
                     .direct_uses(whole, facts)
                     .into_iter()
-                    .filter(|by| *by != Use::Partitioned);
-                uses.extend(by.map(|by| Use::PartOf(whole.name().to_owned(), Box::new(by))));
+                    .filter(|by| *by != DeviceUse::Partitioned);
+                uses.extend(by.map(|by| DeviceUse::PartOf(whole.name().to_owned(), Box::new(by))));
             }
         }
         uses
     }
 
-    fn direct_uses(&self, subject: &Subject, facts: &FactSet) -> Vec<Use> {
-        let mut uses: Vec<Use> = Vec::new();
+    fn direct_uses(&self, subject: &Subject, facts: &FactSet) -> Vec<DeviceUse> {
+        let mut uses: Vec<DeviceUse> = Vec::new();
         for holder in self.holders.get(subject).into_iter().flatten() {
             let by = match holder.scope() {
                 Scope::Mount => {
                     let point = facts.value(holder, &mount::POINT);
-                    Use::Mounted(point.unwrap_or_else(|| holder.name().to_owned()))
+                    DeviceUse::Mounted(point.unwrap_or_else(|| holder.name().to_owned()))
                 }
-                _ if is_partition(holder, facts) => Use::Partitioned,
-                _ => Use::Member(holder.name().to_owned()),
+                _ if is_partition(holder, facts) => DeviceUse::Partitioned,
+                _ => DeviceUse::Member(holder.name().to_owned()),
             };
             if uses.len() < USERS && !uses.contains(&by) {
                 uses.push(by);
             }
         }
         if facts.value(subject, &device::SWAP) == Some(true) {
-            uses.push(Use::Swap);
+            uses.push(DeviceUse::Swap);
         }
         if facts
             .value(subject, &device::DM_UUID)
             .is_some_and(|uuid| dm::is_lvm_internal(&uuid))
         {
-            uses.push(Use::LvmInternal);
+            uses.push(DeviceUse::LvmInternal);
         }
         uses
     }
@@ -134,27 +136,31 @@ fn is_partition(subject: &Subject, facts: &FactSet) -> bool {
         .is_some_and(DeviceKind::is_partition)
 }
 
-/// A zram writes idle pages to its backing device, which no link in sysfs shows. It is not a layer
-/// below: data in memory is lost.
-fn zram_holders(host: &dyn Host, facts: &FactSet, holders: &mut BTreeMap<Subject, Vec<Subject>>) {
+/// Adds each zram to the users of its backing device, to which it writes idle pages; no link in
+/// sysfs shows that. The backing device is not a layer below: a power failure loses the data
+/// anyway.
+fn add_zram_holders(
+    host: &dyn Host,
+    facts: &FactSet,
+    holders: &mut BTreeMap<Subject, Vec<Subject>>,
+) {
     for (zram, path) in facts.known_values(&device::ZRAM_BACKING) {
         if path == "none" {
             continue;
         }
-        if let Some(device) = device_of_path(host, &original_bytes(&path), facts) {
+        if let Some(device) = device_of_path(host, &decode_display_safe(&path), facts) {
             holders.entry(device).or_default().push(zram.clone());
         }
     }
 }
 
-/// The paths of each unit with several.
 fn paths_by_unit(facts: &FactSet) -> BTreeMap<Subject, Vec<Subject>> {
     let mut paths: BTreeMap<Subject, Vec<Subject>> = BTreeMap::new();
     for device in facts
-        .subjects(Scope::Device)
-        .filter(|device| facts.unit(device) != *device)
+        .subjects_of_scope(Scope::Device)
+        .filter(|device| facts.first_path(device) != *device)
     {
-        let first = facts.unit(device).clone();
+        let first = facts.first_path(device).clone();
         paths
             .entry(first.clone())
             .or_insert_with(|| vec![first])

@@ -1,28 +1,32 @@
-//! arcconf: `getconfig N`.
+//! The parser of arcconf's `getconfig N`.
 //!
 //! Output formats follow glensc/nagios-plugin-check_raid, t/data/arcconf; for SmartRAID controllers
 //! also project-machine/disko (smartpqi) and the header of Microchip's storage library. Headings
-//! have no colon and fields do, so the dashes around headings are not needed. A plain *Enabled
-//! (write-back)* caches writes even without battery; only *when protected by battery/ZMM* falls
-//! back.
+//! have no colon and fields do, so the dashes around headings are not needed.
+//!
+//! A plain *Enabled (write-back)* caches writes even without a battery; only *when protected by
+//! battery/ZMM* falls back to write through.
 
 mod disks;
 
 use self::disks::{DiskInventory, Member, PhysicalDisk, parse_cache_setting};
-use super::fields::{Fields, lines, normalise, pci_field, split_field};
+use super::fields::{Fields, display_safe_lines, normalise, pci_field, split_field};
 use super::query::{ControllerList, MAX_CONTROLLERS, run_command};
 use super::report::{
-    Adapter, FieldReading, Volume, behaviour_on_failure, is_absent, parse_wwn, worst,
+    Adapter, FieldReading, Volume, battery_failure_behaviour, is_battery_absent, parse_wwn,
+    worst_of,
 };
-use super::smart_cache;
+use super::smart_array_cache;
 use super::synonyms::{ADAPTEC, BACKUP_UNITS};
-use crate::facts::catalog::controller::{Battery, DiskCache, Policy, WriteMode};
+use crate::facts::catalog::controller::{
+    BatteryCondition, CachePolicy, CachePolicyInForce, MemberDiskCache,
+};
 use crate::host::{Host, Tool};
 
-/// Runs `getconfig` for each controller.
+/// Runs `getconfig` for each controller, at most [`MAX_CONTROLLERS`].
 pub fn query(host: &dyn Host, tool: Tool) -> ControllerList {
     let first = run_command(host, tool, "getconfig 1 nologs")?;
-    let count = count(&first).min(MAX_CONTROLLERS);
+    let count = controller_count(&first).min(MAX_CONTROLLERS);
     let mut adapters = Vec::new();
     if count > 0 {
         adapters.push(parse(1, &first));
@@ -40,8 +44,8 @@ pub fn query(host: &dyn Host, tool: Tool) -> ControllerList {
     Ok((adapters, "getconfig 1 nologs"))
 }
 
-pub fn count(answer: &[u8]) -> u32 {
-    let lines = lines(answer);
+pub fn controller_count(answer: &[u8]) -> u32 {
+    let lines = display_safe_lines(answer);
     let count = lines
         .iter()
         .find_map(|line| line.trim().strip_prefix("Controllers found:"));
@@ -70,8 +74,8 @@ pub fn parse(number: u32, answer: &[u8]) -> Adapter {
             .map(str::to_owned)
             .filter(|model| !model.is_empty()),
         pci: pci_field(&read.controller),
-        battery: battery(read.backup.as_ref()),
-        detail: smart_cache::detail(&read.cache),
+        battery: battery_state(read.backup.as_ref()),
+        detail: smart_array_cache::cache_status_detail(&read.cache),
         volumes: read
             .volumes
             .iter()
@@ -111,7 +115,7 @@ impl ArcconfOutput {
         let mut read = Self::new();
         let mut unnamed = Fields::with_synonyms(ADAPTEC);
         let mut part = OutputSection::Other;
-        for line in lines(answer) {
+        for line in display_safe_lines(answer) {
             let line = line.trim();
             if line.is_empty() || line.starts_with("---") {
                 continue;
@@ -121,19 +125,19 @@ impl ArcconfOutput {
                 continue;
             }
             let words = normalise(line);
-            match (heading(&words, &part), &part, read.disks.last_mut()) {
+            match (parse_heading(&words, &part), &part, read.disks.last_mut()) {
                 (Some(new), ..) => {
                     read.open_section(&new);
                     part = new;
                 }
-                // `Device is a Hard drive` has no colon but describes the disk.
+                // The line `Device is a Hard drive` has no colon but describes the disk.
                 (None, OutputSection::Disk(_), Some(disk)) => {
-                    disk.fields.insert(&words, String::new());
+                    disk.fields.insert_or_conflict(&words, String::new());
                 }
                 (None, ..) => {}
             }
         }
-        // A disk with a lost heading.
+        // These fields belong to a disk whose heading is missing.
         if unnamed.has("write cache") {
             read.disks.push(PhysicalDisk {
                 fields: unnamed,
@@ -174,36 +178,35 @@ impl ArcconfOutput {
 
     fn add_field(&mut self, part: &OutputSection, line: &str, unnamed: &mut Fields) {
         match part {
-            OutputSection::Controller => self.controller.add(line),
-            OutputSection::Cache => self.cache.add(line),
-            OutputSection::Policy => self.policy.add(line),
+            OutputSection::Controller => self.controller.add_line(line),
+            OutputSection::Cache => self.cache.add_line(line),
+            OutputSection::Policy => self.policy.add_line(line),
             OutputSection::Backup => self
                 .backup
                 .get_or_insert_with(|| Fields::with_synonyms(ADAPTEC))
-                .add(line),
+                .add_line(line),
             OutputSection::Volume(_) | OutputSection::Members => {
                 if let Some(volume) = self.volumes.last_mut() {
                     let members = split_field(line)
                         .map(Member::from_field)
                         .unwrap_or_default();
                     if members.is_empty() && matches!(part, OutputSection::Volume(_)) {
-                        volume.fields.add(line);
+                        volume.fields.add_line(line);
                     }
                     volume.members.extend(members);
                 }
             }
             OutputSection::Disk(_) => {
                 if let Some(disk) = self.disks.last_mut() {
-                    disk.fields.add(line);
+                    disk.fields.add_line(line);
                 }
             }
-            OutputSection::Disks => unnamed.add(line),
+            OutputSection::Disks => unnamed.add_line(line),
             OutputSection::Other => {}
         }
     }
 }
 
-/// What the following lines describe.
 enum OutputSection {
     Controller,
     Backup,
@@ -216,7 +219,7 @@ enum OutputSection {
     Other,
 }
 
-fn heading(line: &str, before: &OutputSection) -> Option<OutputSection> {
+fn parse_heading(line: &str, before: &OutputSection) -> Option<OutputSection> {
     match line {
         "controller information" => return Some(OutputSection::Controller),
         "cache properties" => return Some(OutputSection::Cache),
@@ -225,11 +228,11 @@ fn heading(line: &str, before: &OutputSection) -> Option<OutputSection> {
         "logical device segment information" | "array physical device information" => {
             return Some(match before {
                 OutputSection::Volume(_) | OutputSection::Members => OutputSection::Members,
-                // In the list of arrays there is no volume yet.
+                // In the list of arrays, this heading follows no volume.
                 _ => OutputSection::Other,
             });
         }
-        // Only separates a volume's fields from its members.
+        // This heading only separates a volume's fields from its members.
         "consistency check information" => return None,
         _ => {}
     }
@@ -249,25 +252,25 @@ fn heading(line: &str, before: &OutputSection) -> Option<OutputSection> {
         .then_some(OutputSection::Other)
 }
 
-fn battery(backup: Option<&Fields>) -> FieldReading<Battery> {
+fn battery_state(backup: Option<&Fields>) -> FieldReading<BatteryCondition> {
     const HEAT: &str = "over temperature";
     let Some(fields) = backup else {
         return FieldReading::missing("battery or backup unit information");
     };
     let meaning = |word: &str| match word.strip_prefix("zmm ").unwrap_or(word) {
-        "optimal" | "ready" => Some(Battery::Healthy),
-        "charging" => Some(Battery::Charging),
-        "reconditioning" => Some(Battery::Learning),
-        "failed" => Some(Battery::Failed),
-        "degraded" | "not ready" => Some(Battery::Degraded),
-        "not installed" | "not present" => Some(Battery::Absent),
+        "optimal" | "ready" => Some(BatteryCondition::Healthy),
+        "charging" => Some(BatteryCondition::Charging),
+        "reconditioning" => Some(BatteryCondition::Learning),
+        "failed" => Some(BatteryCondition::Failed),
+        "degraded" | "not ready" => Some(BatteryCondition::Degraded),
+        "not installed" | "not present" => Some(BatteryCondition::Absent),
         _ => None,
     };
     if ["backup power status", "battery/capacitor pack count"]
         .iter()
         .any(|key| fields.has(key))
     {
-        return smartraid_backup(fields);
+        return smartraid_backup_state(fields);
     }
     if fields.has("overall backup unit status") {
         const PARTS: [&str; 3] = [
@@ -278,7 +281,7 @@ fn battery(backup: Option<&Fields>) -> FieldReading<Battery> {
         let also = fields
             .has("status")
             .then(|| fields.parse_value("status", meaning));
-        return worst(
+        return worst_of(
             PARTS
                 .map(|key| fields.parse_value(key, meaning))
                 .into_iter()
@@ -288,47 +291,49 @@ fn battery(backup: Option<&Fields>) -> FieldReading<Battery> {
     let heat = fields.has(HEAT).then(|| {
         fields.parse_value(HEAT, |word| {
             Some(if word == "no" {
-                Battery::Healthy
+                BatteryCondition::Healthy
             } else {
-                Battery::Degraded
+                BatteryCondition::Degraded
             })
         })
     });
-    worst(
+    worst_of(
         [fields.parse_value("status", meaning)]
             .into_iter()
             .chain(heat),
     )
 }
 
-/// The flash backup of a SmartRAID controller, with its battery or capacitor
+/// The state of a SmartRAID controller's flash backup, with its battery or capacitor
 /// (`kGreenBackupInfoStatus*` and `kGreenBackupInfoHardware*` in the library's header).
-fn smartraid_backup(fields: &Fields) -> FieldReading<Battery> {
-    let count = smart_cache::packs(fields, "battery/capacitor pack count");
+fn smartraid_backup_state(fields: &Fields) -> FieldReading<BatteryCondition> {
+    let count = smart_array_cache::battery_pack_presence(fields, "battery/capacitor pack count");
     let status = fields.parse_value("backup power status", |word| match word {
-        "ok" => Some(Battery::Healthy),
-        "not fully charged" | "not charged" => Some(Battery::Charging),
-        "not present" | "not installed" | "disconnected" => Some(Battery::Absent),
-        word if word.starts_with("charging") => Some(Battery::Charging),
-        word if word.starts_with("fail") => Some(Battery::Failed),
+        "ok" => Some(BatteryCondition::Healthy),
+        "not fully charged" | "not charged" => Some(BatteryCondition::Charging),
+        "not present" | "not installed" | "disconnected" => Some(BatteryCondition::Absent),
+        word if word.starts_with("charging") => Some(BatteryCondition::Charging),
+        word if word.starts_with("fail") => Some(BatteryCondition::Failed),
         _ => None,
     });
-    if count.value().is_some_and(is_absent) {
-        let says_more = status.value().is_some_and(|status| !is_absent(status));
+    if count.value().is_some_and(is_battery_absent) {
+        let says_more = status
+            .value()
+            .is_some_and(|status| !is_battery_absent(status));
         return if says_more {
-            FieldReading::conflicting("there is no pack although there is a status")
+            FieldReading::conflicting("a status is reported, but no battery or capacitor pack")
         } else {
             count
         };
     }
     let error = fields.parse_value("hardware error", |word| {
         Some(if word == "no error" {
-            Battery::Healthy
+            BatteryCondition::Healthy
         } else {
-            Battery::Degraded
+            BatteryCondition::Degraded
         })
     });
-    worst([count, status, error])
+    worst_of([count, status, error])
 }
 
 impl LogicalDevice {
@@ -351,7 +356,7 @@ impl LogicalDevice {
         let is_classic =
             ["setting", "status", "mode"].map(|key| self.fields.has(&format!("write-cache {key}")));
         if is_classic.contains(&true) {
-            classic_volume(
+            with_classic_modes(
                 &self.fields,
                 Volume {
                     disk_cache: caches.classic_disk_cache(&self.members),
@@ -363,7 +368,7 @@ impl LogicalDevice {
                 .get("write cache percentage")
                 .is_some_and(|share| share == "0 percent");
             let disk_cache = caches.smartraid_disk_cache(&self.members);
-            smart_cache::modes(&self.fields, cache, keeps_no_writes).apply_to(Volume {
+            smart_array_cache::cache_modes(&self.fields, cache, keeps_no_writes).apply_to(Volume {
                 disk_cache,
                 ..found
             })
@@ -371,37 +376,37 @@ impl LogicalDevice {
     }
 }
 
-/// Cache modes of a volume on controllers before SmartRAID.
-fn classic_volume(fields: &Fields, found: Volume) -> Volume {
+/// Adds the cache modes of a volume on controllers before SmartRAID.
+fn with_classic_modes(fields: &Fields, found: Volume) -> Volume {
     const SETTING: &str = "write-cache setting";
     let is_on =
         |word: &str| word.starts_with("enabled") || word == "on" || word.starts_with("on when");
     let is_off = |word: &str| word.starts_with("disabled") || word == "off";
     let policy = fields.parse_value(SETTING, |word| match word {
-        word if is_off(word) => Some(Policy::WriteThrough),
-        word if is_on(word) && word.contains("when protected") => Some(Policy::WriteBack),
-        "on" | "enabled" | "enabled (write-back)" => Some(Policy::AlwaysWriteBack),
+        word if is_off(word) => Some(CachePolicy::WriteThrough),
+        word if is_on(word) && word.contains("when protected") => Some(CachePolicy::WriteBack),
+        "on" | "enabled" | "enabled (write-back)" => Some(CachePolicy::AlwaysWriteBack),
         _ => None,
     });
-    let on_failure = policy.clone().map(behaviour_on_failure);
-    let now: Vec<FieldReading<WriteMode>> = ["write-cache status", "write-cache mode"]
+    let on_failure = policy.clone().map(battery_failure_behaviour);
+    let now: Vec<FieldReading<CachePolicyInForce>> = ["write-cache status", "write-cache mode"]
         .into_iter()
         .filter(|key| fields.has(key))
         .map(|key| {
             fields.parse_value(key, |word| match word {
-                word if is_off(word) => Some(WriteMode::WriteThrough),
-                "on" | "enabled" | "enabled (write-back)" => Some(WriteMode::WriteBack),
+                word if is_off(word) => Some(CachePolicyInForce::WriteThrough),
+                "on" | "enabled" | "enabled (write-back)" => Some(CachePolicyInForce::WriteBack),
                 _ => None,
             })
         })
         .collect();
     let in_force = match now.as_slice() {
         [] => FieldReading::missing("write-cache status"),
-        said => worst(said.iter().cloned()),
+        said => worst_of(said.iter().cloned()),
     };
     let in_force = match in_force {
-        FieldReading::Value(WriteMode::WriteThrough) => in_force.only_if(&policy),
-        FieldReading::Value(WriteMode::WriteBack) | FieldReading::Missing(..) => in_force,
+        FieldReading::Value(CachePolicyInForce::WriteThrough) => in_force.only_if_known(&policy),
+        FieldReading::Value(CachePolicyInForce::WriteBack) | FieldReading::Missing(..) => in_force,
     };
     Volume {
         policy,
@@ -411,26 +416,27 @@ fn classic_volume(fields: &Fields, found: Volume) -> Volume {
     }
 }
 
-/// Disk caches: per disk, and the common policy.
+/// The cache of each disk, and the policy common to all disks.
 struct DiskCaches<'a> {
-    /// One of these sections has the common policy.
+    /// The sections of the output that may have the common policy.
     sections: [&'a Fields; 3],
     disks: DiskInventory,
 }
 
 impl DiskCaches<'_> {
-    fn classic_disk_cache(&self, members: &[Member]) -> FieldReading<DiskCache> {
+    fn classic_disk_cache(&self, members: &[Member]) -> FieldReading<MemberDiskCache> {
         let of_disks = self.disks.cache_of_members(members);
-        match self.policy() {
-            Some(policy) if !is_left_to_disks(&policy) => worst([policy, of_disks]),
+        match self.common_disk_cache_policy() {
+            Some(policy) if !is_left_to_disks(&policy) => worst_of([policy, of_disks]),
             Some(_) | None => of_disks,
         }
     }
 
-    /// Every version prints the policy, only newer ones the cache of each disk.
-    fn smartraid_disk_cache(&self, members: &[Member]) -> FieldReading<DiskCache> {
+    /// The cache of the member disks. Every version prints the common policy; only newer versions
+    /// print the cache of each disk.
+    fn smartraid_disk_cache(&self, members: &[Member]) -> FieldReading<MemberDiskCache> {
         let policy = self
-            .policy()
+            .common_disk_cache_policy()
             .unwrap_or_else(|| FieldReading::missing("configured drives"));
         match self
             .disks
@@ -438,28 +444,28 @@ impl DiskCaches<'_> {
             .then(|| self.disks.cache_of_members(members))
         {
             Some(of_disks) if is_left_to_disks(&policy) => of_disks,
-            of_disks => worst([policy].into_iter().chain(of_disks)),
+            of_disks => worst_of([policy].into_iter().chain(of_disks)),
         }
     }
 
-    /// `None` without a common policy.
-    fn policy(&self) -> Option<FieldReading<DiskCache>> {
+    /// The policy common to all disks; `None` if none is printed.
+    fn common_disk_cache_policy(&self) -> Option<FieldReading<MemberDiskCache>> {
         const POLICY: &str = "configured drives";
         let meaning = |word: &str| match word {
-            "drive specific" => Some(DiskCache::DiskDefault),
+            "drive specific" => Some(MemberDiskCache::DiskDefault),
             word => parse_cache_setting(word),
         };
-        let policies: Vec<FieldReading<DiskCache>> = self
+        let policies: Vec<FieldReading<MemberDiskCache>> = self
             .sections
             .iter()
             .filter(|section| section.has(POLICY))
             .map(|section| section.parse_value(POLICY, meaning))
             .collect();
-        (!policies.is_empty()).then(|| worst(policies))
+        (!policies.is_empty()).then(|| worst_of(policies))
     }
 }
 
-/// Whether the common policy leaves each disk's own setting.
-fn is_left_to_disks(policy: &FieldReading<DiskCache>) -> bool {
-    *policy == FieldReading::Value(DiskCache::DiskDefault)
+/// Whether the common policy leaves each disk at its own setting.
+fn is_left_to_disks(policy: &FieldReading<MemberDiskCache>) -> bool {
+    *policy == FieldReading::Value(MemberDiskCache::DiskDefault)
 }

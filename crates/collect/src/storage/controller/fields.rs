@@ -1,7 +1,7 @@
 //! Lines of `Key : value`, as most of the tools print them.
 //!
 //! Keys are compared in lower case with single blanks. A key with two different values in one block
-//! has none, because a heading between the two may be lost.
+//! counts as having no value, because a heading between the two lines may be lost.
 
 use std::collections::BTreeMap;
 
@@ -12,7 +12,7 @@ use crate::text::display_safe;
 #[derive(Clone, Debug, Default)]
 pub struct Fields {
     values: BTreeMap<String, Result<String, ()>>,
-    /// The maker's synonyms of keys.
+    /// Synonyms that the controller's maker uses for keys.
     names: Synonyms,
 }
 
@@ -24,14 +24,13 @@ impl Fields {
         }
     }
 
-    /// Ignores lines that are no field.
-    pub fn add(&mut self, line: &str) {
+    pub fn add_line(&mut self, line: &str) {
         if let Some((key, value)) = split_field(line) {
-            self.insert(&key, value);
+            self.insert_or_conflict(&key, value);
         }
     }
 
-    pub fn insert(&mut self, key: &str, value: String) {
+    pub fn insert_or_conflict(&mut self, key: &str, value: String) {
         let new = Ok(value);
         self.values
             .entry(synonyms::canonical_name(self.names, key).to_owned())
@@ -43,7 +42,7 @@ impl Fields {
             .or_insert(new);
     }
 
-    /// `None` if the key is missing or has different values.
+    /// The value; `None` if the key is missing or has different values.
     pub fn get(&self, key: &str) -> Option<&str> {
         self.values.get(key)?.as_ref().ok().map(String::as_str)
     }
@@ -56,7 +55,7 @@ impl Fields {
         self.values.contains_key(key)
     }
 
-    /// `meaning` gets the value in lower case.
+    /// Parses the key's value; `meaning` gets the value in lower case.
     pub fn parse_value<T: Copy>(
         &self,
         key: &str,
@@ -73,14 +72,14 @@ impl Fields {
     }
 }
 
-/// Splits at the first colon.
+/// Key and value, split at the first colon; `None` without a key.
 pub fn split_field(line: &str) -> Option<(String, String)> {
     let (key, value) = line.split_once(':')?;
     let key = normalise(key);
     (!key.is_empty()).then(|| (key, value.trim().to_owned()))
 }
 
-/// Lower case, single blanks.
+/// Changes to lower case and single blanks.
 pub fn normalise(text: &str) -> String {
     text.split_whitespace()
         .collect::<Vec<_>>()
@@ -88,8 +87,8 @@ pub fn normalise(text: &str) -> String {
         .to_ascii_lowercase()
 }
 
-/// Display-safe lines that keep their blanks.
-pub fn lines(answer: &[u8]) -> Vec<String> {
+/// The lines, display-safe, with blanks kept and tabs turned into blanks.
+pub fn display_safe_lines(answer: &[u8]) -> Vec<String> {
     let show = |line: &[u8]| {
         let blanks: Vec<u8> = line
             .iter()
@@ -100,7 +99,7 @@ pub fn lines(answer: &[u8]) -> Vec<String> {
     answer.split(|b| *b == b'\n').map(show).collect()
 }
 
-/// From a field whose key contains colons: `PCI Address (Domain:Bus:Device.Function):
+/// Parses a field whose key contains colons: `PCI Address (Domain:Bus:Device.Function):
 /// 0000:03:00.0`.
 pub fn pci_field(fields: &Fields) -> Option<Pci> {
     let (_, address) = fields.get("pci address (domain")?.split_once(')')?;
@@ -110,7 +109,7 @@ pub fn pci_field(fields: &Fields) -> Option<Pci> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::facts::catalog::controller::Battery;
+    use crate::facts::catalog::controller::BatteryCondition;
 
     #[test]
     fn what_is_said_twice_differently_is_not_said() {
@@ -123,15 +122,15 @@ mod tests {
             "no field",
             ": nothing",
         ] {
-            fields.add(line);
+            fields.add_line(line);
         }
         assert_eq!(fields.get("battery state"), Some("Optimal"));
         assert_eq!(fields.get("size"), None);
         assert!(fields.has("size") && fields.get("name") == Some(""));
-        let known = |value: &str| (value == "optimal").then_some(Battery::Healthy);
+        let known = |value: &str| (value == "optimal").then_some(BatteryCondition::Healthy);
         assert_eq!(
             fields.parse_value("battery state", known),
-            FieldReading::Value(Battery::Healthy)
+            FieldReading::Value(BatteryCondition::Healthy)
         );
         for key in ["size", "name", "nothing"] {
             assert_eq!(fields.parse_value(key, known).value(), None);

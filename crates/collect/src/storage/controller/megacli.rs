@@ -1,4 +1,4 @@
-//! MegaCli: `-LDInfo -Lall -aALL` and `-AdpBbuCmd -GetBbuStatus -aALL`.
+//! The parser of MegaCli's `-LDInfo -Lall -aALL` and `-AdpBbuCmd -GetBbuStatus -aALL`.
 //!
 //! Output formats follow glensc/nagios-plugin-check_raid, t/data/megacli. Configured and current
 //! policy are printed separately. A current *WriteThrough* under a configured *WriteBack* means
@@ -6,12 +6,14 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use super::fields::{Fields, lines, normalise};
-use super::firmware;
+use super::fields::{Fields, display_safe_lines, normalise};
+use super::megaraid_battery;
 use super::query::{ControllerList, run_command};
-use super::report::{Adapter, FieldReading, Volume, worst, write_back_policy};
+use super::report::{Adapter, FieldReading, Volume, worst_of, write_back_policy};
 use super::synonyms::{MEGARAID, canonical_name};
-use crate::facts::catalog::controller::{Battery, DiskCache, OnFailure, Policy, WriteMode};
+use crate::facts::catalog::controller::{
+    BatteryCondition, CachePolicy, CachePolicyInForce, MemberDiskCache, OnBatteryFailure,
+};
 use crate::host::{Host, Tool};
 
 pub fn query(host: &dyn Host, tool: Tool) -> ControllerList {
@@ -22,29 +24,28 @@ pub fn query(host: &dyn Host, tool: Tool) -> ControllerList {
     Ok((parse(&volumes, &batteries), VOLUMES))
 }
 
-/// Neither answer contains a PCI address or a model.
+/// Parses both answers; neither contains a PCI address or a model.
 pub fn parse(volumes: &[u8], batteries: &[u8]) -> Vec<Adapter> {
-    let volumes = volumes_of(volumes);
-    let batteries = batteries_of(batteries);
+    let volumes = parse_volumes(volumes);
+    let batteries = parse_batteries(batteries);
     let names: BTreeSet<&String> = volumes.keys().chain(batteries.keys()).collect();
     let adapter = |name: &String| Adapter {
         volumes: volumes.get(name).cloned().unwrap_or_default(),
         battery: batteries
             .get(name)
-            .map_or_else(|| FieldReading::missing("BBU status"), battery),
+            .map_or_else(|| FieldReading::missing("BBU status"), battery_state),
         ..Adapter::name_only(name.clone(), FieldReading::missing(""))
     };
     names.into_iter().map(adapter).collect()
 }
 
-/// Headings of volumes; old versions call them disks.
 const HEADINGS: [&str; 3] = [
     "Virtual Drive:",
     "Virtual Disk:",
     "CacheCade Virtual Drive:",
 ];
 
-fn volumes_of(answer: &[u8]) -> BTreeMap<String, Vec<Volume>> {
+fn parse_volumes(answer: &[u8]) -> BTreeMap<String, Vec<Volume>> {
     let mut adapters: BTreeMap<String, Vec<Volume>> = BTreeMap::new();
     let mut adapter = None;
     let mut open: Option<(String, Fields)> = None;
@@ -53,10 +54,10 @@ fn volumes_of(answer: &[u8]) -> BTreeMap<String, Vec<Volume>> {
             adapters
                 .entry(adapter.clone())
                 .or_default()
-                .push(volume(&heading, &fields));
+                .push(parse_volume(&heading, &fields));
         }
     };
-    for line in lines(answer) {
+    for line in display_safe_lines(answer) {
         let line = line.trim();
         if let Some(number) = adapter_heading(line) {
             close(&adapter, &mut open);
@@ -65,21 +66,21 @@ fn volumes_of(answer: &[u8]) -> BTreeMap<String, Vec<Volume>> {
             close(&adapter, &mut open);
             open = Some((line.to_owned(), Fields::with_synonyms(MEGARAID)));
         } else if let Some((_, fields)) = &mut open {
-            fields.add(line);
+            fields.add_line(line);
         }
     }
     close(&adapter, &mut open);
     adapters
 }
 
-/// `Adapter 0 -- Virtual Drive Information:`.
+/// The number in a heading such as `Adapter 0 -- Virtual Drive Information:`.
 fn adapter_heading(line: &str) -> Option<String> {
     let (number, _) = line.strip_prefix("Adapter ")?.split_once(" -- ")?;
     Some(number.trim().to_owned())
 }
 
-/// `Virtual Drive: 1 (Target Id: 1)` and the fields below it.
-fn volume(heading: &str, fields: &Fields) -> Volume {
+/// A volume from its heading, such as `Virtual Drive: 1 (Target Id: 1)`, and the fields below.
+fn parse_volume(heading: &str, fields: &Fields) -> Volume {
     let number = heading
         .split_once(':')
         .map(|(_, rest)| rest.trim())
@@ -89,43 +90,49 @@ fn volume(heading: &str, fields: &Fields) -> Volume {
         .split_once("(target id:")
         .and_then(|(_, rest)| rest.split_once(')'));
     let number = number.split_whitespace().next().unwrap_or_default();
-    let set = mode(
+    let set = parse_cache_mode(
         fields,
         "default cache policy",
-        Policy::WriteBack,
-        Policy::WriteThrough,
+        CachePolicy::WriteBack,
+        CachePolicy::WriteThrough,
     );
-    let now = mode(
+    let now = parse_cache_mode(
         fields,
         "current cache policy",
-        WriteMode::WriteBack,
-        WriteMode::WriteThrough,
+        CachePolicyInForce::WriteBack,
+        CachePolicyInForce::WriteThrough,
     );
     let (kept, keeps) = (
         mode_on_battery_failure(fields, "default cache policy"),
         mode_on_battery_failure(fields, "current cache policy"),
     );
     let on_failure = match (kept.value(), keeps.value()) {
-        (Some(OnFailure::Stays), Some(OnFailure::Stays | OnFailure::WriteThrough) | None)
-        | (Some(OnFailure::WriteThrough) | None, Some(OnFailure::Stays)) => {
-            FieldReading::Value(OnFailure::Stays)
+        (
+            Some(OnBatteryFailure::Stays),
+            Some(OnBatteryFailure::Stays | OnBatteryFailure::WriteThrough) | None,
+        )
+        | (Some(OnBatteryFailure::WriteThrough) | None, Some(OnBatteryFailure::Stays)) => {
+            FieldReading::Value(OnBatteryFailure::Stays)
         }
-        (Some(OnFailure::WriteThrough) | None, Some(OnFailure::WriteThrough) | None) => {
-            kept.only_if(&keeps)
-        }
+        (
+            Some(OnBatteryFailure::WriteThrough) | None,
+            Some(OnBatteryFailure::WriteThrough) | None,
+        ) => kept.only_if_known(&keeps),
     };
     let policy = match (set.value(), now.value()) {
         (
-            Some(Policy::WriteBack | Policy::AlwaysWriteBack),
-            Some(WriteMode::WriteBack | WriteMode::WriteThrough),
+            Some(CachePolicy::WriteBack | CachePolicy::AlwaysWriteBack),
+            Some(CachePolicyInForce::WriteBack | CachePolicyInForce::WriteThrough),
         ) => on_failure.clone().map(write_back_policy),
-        (Some(Policy::WriteThrough), Some(WriteMode::WriteBack)) => FieldReading::conflicting(
-            "`Default Cache Policy` is WriteThrough, `Current Cache Policy` WriteBack",
-        ),
-        (Some(Policy::WriteThrough), Some(WriteMode::WriteThrough) | None)
-        | (Some(Policy::WriteBack | Policy::AlwaysWriteBack), None)
-        | (None, Some(WriteMode::WriteBack | WriteMode::WriteThrough) | None) => {
-            set.clone().only_if(&on_failure).only_if(&now)
+        (Some(CachePolicy::WriteThrough), Some(CachePolicyInForce::WriteBack)) => {
+            FieldReading::conflicting(
+                "`Default Cache Policy` is WriteThrough, `Current Cache Policy` WriteBack",
+            )
+        }
+        (Some(CachePolicy::WriteThrough), Some(CachePolicyInForce::WriteThrough) | None)
+        | (Some(CachePolicy::WriteBack | CachePolicy::AlwaysWriteBack), None)
+        | (None, Some(CachePolicyInForce::WriteBack | CachePolicyInForce::WriteThrough) | None) => {
+            set.clone().only_if_known(&on_failure).only_if_known(&now)
         }
     };
     Volume {
@@ -134,11 +141,12 @@ fn volume(heading: &str, fields: &Fields) -> Volume {
         node: None,
         wwn: None,
         policy,
-        // A current *write back* counts alone, *write through* only with a known policy.
+        // A current *write back* always counts, a *write through* only if the configured policy is
+        // known.
         in_force: match now {
-            FieldReading::Value(WriteMode::WriteBack) => now,
-            FieldReading::Value(WriteMode::WriteThrough) | FieldReading::Missing(..) => {
-                now.only_if(&set)
+            FieldReading::Value(CachePolicyInForce::WriteBack) => now,
+            FieldReading::Value(CachePolicyInForce::WriteThrough) | FieldReading::Missing(..) => {
+                now.only_if_known(&set)
             }
         },
         on_failure,
@@ -146,33 +154,34 @@ fn volume(heading: &str, fields: &Fields) -> Volume {
     }
 }
 
-/// Caches of the member disks, and of a CacheCade SSD, whose own cache is not printed.
-fn disk_cache(fields: &Fields) -> FieldReading<DiskCache> {
+/// The caches of the member disks. A CacheCade SSD counts as *disk default*, because MegaCli does
+/// not print its cache.
+fn disk_cache(fields: &Fields) -> FieldReading<MemberDiskCache> {
     const CACHED: &str = "is vd cached";
     let of_disks = fields.parse_value("disk cache policy", |word| match word {
-        "disabled" => Some(DiskCache::Off),
-        "enabled" => Some(DiskCache::On),
-        "disk's default" => Some(DiskCache::DiskDefault),
+        "disabled" => Some(MemberDiskCache::Off),
+        "enabled" => Some(MemberDiskCache::On),
+        "disk's default" => Some(MemberDiskCache::DiskDefault),
         _ => None,
     });
     let of_ssd = fields.has(CACHED).then(|| {
         fields.parse_value(CACHED, |word| match word {
-            "no" => Some(DiskCache::Off),
-            "yes" => Some(DiskCache::DiskDefault),
+            "no" => Some(MemberDiskCache::Off),
+            "yes" => Some(MemberDiskCache::DiskDefault),
             _ => None,
         })
     });
-    worst(std::iter::once(of_disks).chain(of_ssd))
+    worst_of(std::iter::once(of_disks).chain(of_ssd))
 }
 
-/// `WriteBack, ReadAhead, Direct, No Write Cache if Bad BBU`.
+/// Splits a list such as `WriteBack, ReadAhead, Direct, No Write Cache if Bad BBU`.
 fn policy_names(text: &str) -> Vec<String> {
     text.split(',')
         .map(|word| canonical_name(MEGARAID, &normalise(word)).to_owned())
         .collect()
 }
 
-fn mode<T: Copy>(fields: &Fields, key: &str, back: T, through: T) -> FieldReading<T> {
+fn parse_cache_mode<T: Copy>(fields: &Fields, key: &str, back: T, through: T) -> FieldReading<T> {
     fields.parse_value(key, |text| {
         let words = policy_names(text);
         let has = |word: &str| words.iter().any(|other| other == word);
@@ -184,7 +193,7 @@ fn mode<T: Copy>(fields: &Fields, key: &str, back: T, through: T) -> FieldReadin
     })
 }
 
-fn mode_on_battery_failure(fields: &Fields, key: &str) -> FieldReading<OnFailure> {
+fn mode_on_battery_failure(fields: &Fields, key: &str) -> FieldReading<OnBatteryFailure> {
     fields.parse_value(key, |text| {
         let words = policy_names(text);
         let has = |word: &str| words.iter().any(|other| other == word);
@@ -192,8 +201,8 @@ fn mode_on_battery_failure(fields: &Fields, key: &str) -> FieldReading<OnFailure
             has("write cache ok if bad bbu"),
             has("no write cache if bad bbu"),
         ) {
-            (true, false) => Some(OnFailure::Stays),
-            (false, true) => Some(OnFailure::WriteThrough),
+            (true, false) => Some(OnBatteryFailure::Stays),
+            (false, true) => Some(OnBatteryFailure::WriteThrough),
             _ => None,
         }
     })
@@ -215,10 +224,10 @@ impl Default for BatteryReport {
     }
 }
 
-fn batteries_of(answer: &[u8]) -> BTreeMap<String, BatteryReport> {
+fn parse_batteries(answer: &[u8]) -> BTreeMap<String, BatteryReport> {
     let mut adapters: BTreeMap<String, BatteryReport> = BTreeMap::new();
     let mut at: Option<String> = None;
-    for line in lines(answer) {
+    for line in display_safe_lines(answer) {
         let line = line.trim();
         if let Some(number) = line.strip_prefix("BBU status for Adapter:") {
             at = Some(number.trim().to_owned());
@@ -232,41 +241,44 @@ fn batteries_of(answer: &[u8]) -> BTreeMap<String, BatteryReport> {
                 rest.contains("Get BBU Status Failed");
         } else if let Some(account) = at.as_ref().and_then(|at| adapters.get_mut(at)) {
             account.not_present |= line.contains("required hardware component is not present");
-            // Measured values come first under the same names as the flags below.
+            // MegaCli prints measured values before the flags, under the same names.
             let measured = line
                 .split_once(':')
                 .is_some_and(|(_, value)| value.trim().starts_with(|c: char| c.is_ascii_digit()));
             if !measured {
-                account.fields.add(line);
+                account.fields.add_line(line);
             }
         }
     }
     adapters
 }
 
-fn battery(account: &BatteryReport) -> FieldReading<Battery> {
+fn battery_state(account: &BatteryReport) -> FieldReading<BatteryCondition> {
     if account.failed || account.not_present {
         let state = if account.not_present {
-            Battery::Absent
+            BatteryCondition::Absent
         } else {
-            Battery::Unreadable
+            BatteryCondition::Unreadable
         };
         return FieldReading::Value(state);
     }
     let state = account
         .fields
-        .parse_value("battery state", firmware::parse_state);
-    // Printed by some firmware, and more reliable than the state.
+        .parse_value("battery state", megaraid_battery::parse_battery_state);
+    // Some firmware prints this value, which is more reliable than the state.
     let health = account.fields.has("issohgood").then(|| {
         account.fields.parse_value("issohgood", |word| match word {
-            "yes" => Some(Battery::Healthy),
-            "no" => Some(Battery::Failed),
+            "yes" => Some(BatteryCondition::Healthy),
+            "no" => Some(BatteryCondition::Failed),
             _ => None,
         })
     });
-    worst(
-        [state, firmware::flags(&account.fields)]
-            .into_iter()
-            .chain(health),
+    worst_of(
+        [
+            state,
+            megaraid_battery::parse_battery_flags(&account.fields),
+        ]
+        .into_iter()
+        .chain(health),
     )
 }

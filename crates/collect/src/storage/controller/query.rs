@@ -1,23 +1,23 @@
-//! Runs a controller's tool. The commands are next to each parser.
+//! Runs the tools of controllers. Each parser's module holds its commands.
 
 use super::report::Adapter;
+use crate::error_readings::error_reading;
 use crate::facts::{Reading, UnknownReason};
 use crate::host::{Host, HostError, HostErrorKind, Tool};
-use crate::refusal::error_reading;
 
-/// Controllers queried one by one.
+/// The maximal number of controllers that are queried one by one.
 pub const MAX_CONTROLLERS: u32 = 16;
 
 #[derive(Clone, Debug)]
 pub struct ControllerReport {
     pub tool: Tool,
-    /// The command that answered.
+    /// The command that gave the answer.
     pub argv: String,
-    /// At least one.
+    /// The controllers, at least one.
     pub adapters: Vec<Adapter>,
 }
 
-/// `Err(None)` if the tool is not installed.
+/// Runs a tool; `Err(None)` means that it is not installed.
 pub fn controller_report(
     host: &dyn Host,
     tool: Tool,
@@ -25,7 +25,7 @@ pub fn controller_report(
 ) -> Result<ControllerReport, Option<Reading<String>>> {
     let (adapters, command) = asker(host, tool)?;
     let argv = format!("{} {command}", tool.name());
-    // Without battery and volumes it is a plain host adapter, or a failed command.
+    // A controller without battery and volumes is a plain host adapter, or the command failed.
     if adapters
         .iter()
         .all(|adapter| adapter.volumes.is_empty() && adapter.battery.value().is_none())
@@ -40,22 +40,22 @@ pub fn controller_report(
     })
 }
 
-/// `Err(None)` if the tool is not installed.
+/// Runs one command; `Err(None)` means that the tool is not installed.
 pub fn run_command(
     host: &dyn Host,
     tool: Tool,
     command: &str,
 ) -> Result<Vec<u8>, Option<Reading<String>>> {
     let arguments: Vec<&str> = command.split(' ').collect();
-    host.run(tool, &arguments)
+    host.run_tool(tool, &arguments)
         .map_err(|miss: HostError| match miss.kind {
             HostErrorKind::Absent => None,
             _ => Some(error_reading(&miss, &format!("{} {command}", tool.name()))),
         })
 }
 
-/// The controllers, and the command that reported most of them.
+/// The controllers, and the command that reported most of their values.
 pub type ControllerList = Result<(Vec<Adapter>, &'static str), Option<Reading<String>>>;
 
-/// Runs all commands that the tool's parser needs.
+/// A function that runs all commands whose output the tool's parser needs.
 pub type QueryFn = fn(&dyn Host, Tool) -> ControllerList;

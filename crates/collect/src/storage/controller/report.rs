@@ -1,27 +1,28 @@
 //! The common form of all tools' output: adapters with battery and volumes.
 //!
-//! Parsers make these values from bytes; [`super::query`] runs the tools, [`super::volume_lookup`]
-//! finds the disk's volume. An absent value, an unknown word and a contradiction are all *missing*,
-//! and nothing safe is ever assumed for them.
+//! An absent value, an unknown word and a contradiction are all *missing*, which never counts as
+//! safe.
 
 use crate::facts::UnknownReason;
-use crate::facts::catalog::controller::{Battery, DiskCache, OnFailure, Policy, WriteMode};
+use crate::facts::catalog::controller::{
+    BatteryCondition, CachePolicy, CachePolicyInForce, MemberDiskCache, OnBatteryFailure,
+};
 
-/// A value of the fact, or why there is none.
+/// The value of a field, or the reason why there is none.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum FieldReading<T> {
     Value(T),
-    /// No usable value: reason and detail.
+    /// The field has no usable value: reason and detail.
     Missing(UnknownReason, String),
 }
 
 impl<T: Copy> FieldReading<T> {
-    /// The tool does not print it.
+    /// An absent reading, for a field that the tool does not print.
     pub fn missing(what: &str) -> Self {
         Self::Missing(UnknownReason::Absent, format!("`{what}` is not reported"))
     }
 
-    /// The tool prints an unknown word.
+    /// A malformed reading, for a word whose meaning is unknown.
     pub fn unknown(what: &str, word: &str) -> Self {
         Self::Missing(
             UnknownReason::Malformed,
@@ -29,7 +30,7 @@ impl<T: Copy> FieldReading<T> {
         )
     }
 
-    /// The tool contradicts itself.
+    /// An ambiguous reading, for a field on which parts of the output contradict each other.
     pub fn conflicting(what: impl Into<String>) -> Self {
         Self::Missing(UnknownReason::Ambiguous, what.into())
     }
@@ -48,8 +49,8 @@ impl<T: Copy> FieldReading<T> {
         }
     }
 
-    /// This value if `other` has one, else the other's reason.
-    pub fn only_if<U>(self, other: &FieldReading<U>) -> Self {
+    /// This reading if `other` has a value, else the reason of `other`.
+    pub fn only_if_known<U>(self, other: &FieldReading<U>) -> Self {
         match other {
             FieldReading::Value(_) => self,
             FieldReading::Missing(why, detail) => Self::Missing(*why, detail.clone()),
@@ -57,13 +58,12 @@ impl<T: Copy> FieldReading<T> {
     }
 }
 
-/// Facts with several reports, of which the worst counts.
+/// The order of a fact's values, by which the worst of several reports counts.
 pub trait Severity: Copy {
-    /// 0 is best; all values differ.
     fn severity(self) -> u8;
 }
 
-impl Severity for Battery {
+impl Severity for BatteryCondition {
     fn severity(self) -> u8 {
         match self {
             Self::Healthy => 0,
@@ -77,7 +77,7 @@ impl Severity for Battery {
     }
 }
 
-impl Severity for WriteMode {
+impl Severity for CachePolicyInForce {
     fn severity(self) -> u8 {
         match self {
             Self::WriteThrough => 0,
@@ -86,7 +86,7 @@ impl Severity for WriteMode {
     }
 }
 
-impl Severity for DiskCache {
+impl Severity for MemberDiskCache {
     fn severity(self) -> u8 {
         match self {
             Self::Off => 0,
@@ -96,36 +96,39 @@ impl Severity for DiskCache {
     }
 }
 
-pub fn is_absent(battery: Battery) -> bool {
-    matches!(battery, Battery::Absent)
+pub fn is_battery_absent(battery: BatteryCondition) -> bool {
+    matches!(battery, BatteryCondition::Absent)
 }
 
-/// A write-back policy by its behaviour without battery.
-pub fn write_back_policy(on_failure: OnFailure) -> Policy {
+/// The write-back policy that behaves this way without a working battery.
+pub fn write_back_policy(on_failure: OnBatteryFailure) -> CachePolicy {
     match on_failure {
-        OnFailure::WriteThrough => Policy::WriteBack,
-        OnFailure::Stays => Policy::AlwaysWriteBack,
+        OnBatteryFailure::WriteThrough => CachePolicy::WriteBack,
+        OnBatteryFailure::Stays => CachePolicy::AlwaysWriteBack,
     }
 }
 
-/// The inverse: behaviour without battery of this policy.
-pub fn behaviour_on_failure(policy: Policy) -> OnFailure {
+/// The behaviour of this policy without a working battery.
+pub fn battery_failure_behaviour(policy: CachePolicy) -> OnBatteryFailure {
     match policy {
-        Policy::AlwaysWriteBack => OnFailure::Stays,
-        Policy::WriteBack | Policy::WriteThrough => OnFailure::WriteThrough,
+        CachePolicy::AlwaysWriteBack => OnBatteryFailure::Stays,
+        CachePolicy::WriteBack | CachePolicy::WriteThrough => OnBatteryFailure::WriteThrough,
     }
 }
 
 /// The write mode of this policy while nothing overrides it.
-pub fn default_write_mode(policy: Policy) -> WriteMode {
+pub fn default_write_mode(policy: CachePolicy) -> CachePolicyInForce {
     match policy {
-        Policy::WriteBack | Policy::AlwaysWriteBack => WriteMode::WriteBack,
-        Policy::WriteThrough => WriteMode::WriteThrough,
+        CachePolicy::WriteBack | CachePolicy::AlwaysWriteBack => CachePolicyInForce::WriteBack,
+        CachePolicy::WriteThrough => CachePolicyInForce::WriteThrough,
     }
 }
 
-/// The worst of several reports. With one missing, only a value worse than the best is known.
-pub fn worst<T: Severity>(accounts: impl IntoIterator<Item = FieldReading<T>>) -> FieldReading<T> {
+/// The worst of several reports. If one is missing, the result is known only if another is worse
+/// than the best value.
+pub fn worst_of<T: Severity>(
+    accounts: impl IntoIterator<Item = FieldReading<T>>,
+) -> FieldReading<T> {
     let mut gap = None;
     let mut worst: Option<T> = None;
     for account in accounts {
@@ -147,10 +150,10 @@ pub fn worst<T: Severity>(accounts: impl IntoIterator<Item = FieldReading<T>>) -
     }
 }
 
-/// Domain, bus, device, function.
+/// PCI domain, bus, device and function.
 pub type Pci = [u32; 4];
 
-/// Four hexadecimal numbers with colons and dots between: `0000:03:00.0`, `00:02:00:00`.
+/// Parses four hexadecimal numbers separated by colons and dots: `0000:03:00.0`, `00:02:00:00`.
 pub fn parse_pci(text: &str) -> Option<Pci> {
     let parts: Vec<&str> = text.trim().split([':', '.']).collect();
     let number = |part: &&str| u32::from_str_radix(part, 16).ok();
@@ -164,20 +167,19 @@ pub fn parse_pci(text: &str) -> Option<Pci> {
 
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Adapter {
-    /// A number or slot, as the tool prints it.
+    /// The adapter's number or slot, as the tool prints it.
     pub name: String,
     pub model: Option<String>,
-    /// PCI address.
     pub pci: Option<Pci>,
-    pub battery: FieldReading<Battery>,
-    /// Why its cache does not work as configured, as printed.
+    pub battery: FieldReading<BatteryCondition>,
+    /// The printed reason why the cache does not work as configured.
     pub detail: Option<String>,
     pub volumes: Vec<Volume>,
 }
 
 impl Adapter {
-    /// Nothing but the name is known.
-    pub fn name_only(name: impl Into<String>, why: FieldReading<Battery>) -> Self {
+    /// An adapter of which only the name is known; `why` is the reading of the battery.
+    pub fn name_only(name: impl Into<String>, why: FieldReading<BatteryCondition>) -> Self {
         Self {
             name: name.into(),
             model: None,
@@ -192,22 +194,20 @@ impl Adapter {
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Volume {
     pub name: String,
-    /// Number in the SCSI address, for families that show it.
+    /// The volume's number in the SCSI address, for families that show it.
     pub target: Option<u32>,
-    /// `/dev/sda`.
+    /// The device node, such as `/dev/sda`.
     pub node: Option<String>,
-    /// World-wide name, hexadecimal digits in lower case.
+    /// The world-wide name: hexadecimal digits in lower case.
     pub wwn: Option<String>,
-    pub policy: FieldReading<Policy>,
-    pub in_force: FieldReading<WriteMode>,
-    /// Without battery.
-    pub on_failure: FieldReading<OnFailure>,
-    /// Of the member disks.
-    pub disk_cache: FieldReading<DiskCache>,
+    pub policy: FieldReading<CachePolicy>,
+    pub in_force: FieldReading<CachePolicyInForce>,
+    /// The behaviour without a working battery.
+    pub on_failure: FieldReading<OnBatteryFailure>,
+    pub disk_cache: FieldReading<MemberDiskCache>,
 }
 
 impl Volume {
-    /// Nothing but the name is known.
     pub fn name_only(name: String) -> Self {
         Self {
             name,
@@ -222,7 +222,8 @@ impl Volume {
     }
 }
 
-/// Lower case; `None` unless the text is only hexadecimal digits and long enough.
+/// Parses a world-wide name into lower case; `None` unless there are 16 or more digits, all
+/// hexadecimal.
 pub fn parse_wwn(text: &str) -> Option<String> {
     let digits = text.trim().trim_start_matches("0x");
     let is_name = digits.len() >= 16 && digits.bytes().all(|b| b.is_ascii_hexdigit());
@@ -238,23 +239,23 @@ mod tests {
 
     #[test]
     fn the_worst_account_counts_and_the_best_needs_all() {
-        let healthy = || FieldReading::Value(Battery::Healthy);
+        let healthy = || FieldReading::Value(BatteryCondition::Healthy);
         let gap = || FieldReading::missing("x");
-        assert_eq!(worst([healthy(), healthy()]), healthy());
+        assert_eq!(worst_of([healthy(), healthy()]), healthy());
         assert_eq!(
-            worst([
+            worst_of([
                 healthy(),
-                FieldReading::Value(Battery::Failed),
-                FieldReading::Value(Battery::Charging)
+                FieldReading::Value(BatteryCondition::Failed),
+                FieldReading::Value(BatteryCondition::Charging)
             ]),
-            FieldReading::Value(Battery::Failed)
+            FieldReading::Value(BatteryCondition::Failed)
         );
-        assert_eq!(worst([healthy(), gap()]), gap());
+        assert_eq!(worst_of([healthy(), gap()]), gap());
         assert_eq!(
-            worst([gap(), FieldReading::Value(Battery::Degraded)]),
-            FieldReading::Value(Battery::Degraded)
+            worst_of([gap(), FieldReading::Value(BatteryCondition::Degraded)]),
+            FieldReading::Value(BatteryCondition::Degraded)
         );
-        assert_eq!(worst::<Battery>([]).value(), None);
+        assert_eq!(worst_of::<BatteryCondition>([]).value(), None);
     }
 
     #[test]
@@ -275,14 +276,14 @@ mod tests {
         #[test]
         fn the_worst_is_the_same_in_any_order(
             accounts in prop::collection::vec(prop_oneof![
-                prop::sample::select(Battery::ALL).prop_map(FieldReading::Value),
+                prop::sample::select(BatteryCondition::ALL).prop_map(FieldReading::Value),
                 Just(FieldReading::missing("x")),
             ], 0..5).prop_flat_map(|all| (Just(all.clone()), Just(all).prop_shuffle())),
         ) {
             let (one, other) = accounts;
-            prop_assert_eq!(worst(one.clone()), worst(other));
-            let healthy = worst(one.clone()) == FieldReading::Value(Battery::Healthy);
-            prop_assert_eq!(healthy, !one.is_empty() && one.iter().all(|account| *account == FieldReading::Value(Battery::Healthy)));
+            prop_assert_eq!(worst_of(one.clone()), worst_of(other));
+            let healthy = worst_of(one.clone()) == FieldReading::Value(BatteryCondition::Healthy);
+            prop_assert_eq!(healthy, !one.is_empty() && one.iter().all(|account| *account == FieldReading::Value(BatteryCondition::Healthy)));
         }
 
         #[test]

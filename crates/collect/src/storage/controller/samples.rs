@@ -5,9 +5,9 @@
 //!
 //! All samples are healthy; each test changes one thing.
 
-mod newer;
+mod newer_controllers;
 
-pub use newer::*;
+pub use newer_controllers::*;
 
 pub const STORCLI_ALL: &str = r#"{
 "Controllers":[

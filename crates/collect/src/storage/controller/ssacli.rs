@@ -1,18 +1,19 @@
-//! ssacli, hpssacli and hpacucli: `ctrl all show detail` and `ctrl slot=N ld all show detail`.
+//! The parser of `ctrl all show detail` and `ctrl slot=N ld all show detail` of ssacli, hpssacli
+//! and hpacucli.
 //!
-//! Status lines follow glensc/nagios-plugin-check_raid, t/data/hpacucli, the rest HPE's user guide
-//! of Smart Storage Administrator. *Smart Path* bypasses the controller's cache. A *Temporarily
-//! Disabled* cache writes through although every volume is set to cache.
+//! Status lines follow glensc/nagios-plugin-check_raid, t/data/hpacucli; the rest follows HPE's
+//! user guide of Smart Storage Administrator. *Smart Path* bypasses the controller's cache. A
+//! *Temporarily Disabled* cache writes through although every volume is set to cache.
 
-use super::fields::{Fields, lines, normalise, pci_field};
+use super::fields::{Fields, display_safe_lines, normalise, pci_field};
 use super::query::{ControllerList, MAX_CONTROLLERS, run_command};
-use super::report::{Adapter, FieldReading, Volume, is_absent, parse_wwn, worst};
-use super::smart_cache;
+use super::report::{Adapter, FieldReading, Volume, is_battery_absent, parse_wwn, worst_of};
+use super::smart_array_cache;
 use super::synonyms::SMART_ARRAY;
-use crate::facts::catalog::controller::{Battery, DiskCache};
+use crate::facts::catalog::controller::{BatteryCondition, MemberDiskCache};
 use crate::host::{Host, Tool};
 
-/// One controller in `ctrl all show detail`.
+/// A controller in the output of `ctrl all show detail`.
 struct ControllerDetail {
     heading: String,
     fields: Fields,
@@ -21,7 +22,9 @@ struct ControllerDetail {
 pub fn query(host: &dyn Host, tool: Tool) -> ControllerList {
     const DETAIL: &str = "ctrl all show detail";
     let detail = run_command(host, tool, DETAIL)?;
-    let slots = slots(&detail).into_iter().take(MAX_CONTROLLERS as usize);
+    let slots = parse_slots(&detail)
+        .into_iter()
+        .take(MAX_CONTROLLERS as usize);
     let volumes = slots.map(|slot| {
         (
             slot,
@@ -32,15 +35,19 @@ pub fn query(host: &dyn Host, tool: Tool) -> ControllerList {
     Ok((parse(&detail, &volumes.collect::<Vec<_>>()), DETAIL))
 }
 
-/// Slots in `ctrl all show detail`, to query their volumes.
-pub fn slots(detail: &[u8]) -> Vec<u32> {
-    parse_controllers(detail).iter().filter_map(slot).collect()
+/// The slots of the controllers, whose volumes are queried one slot at a time.
+pub fn parse_slots(detail: &[u8]) -> Vec<u32> {
+    parse_controllers(detail)
+        .iter()
+        .filter_map(parse_slot)
+        .collect()
 }
 
-/// `detail` is `ctrl all show detail`, `volumes` by slot `ctrl slot=N ld all show detail`.
+/// `detail` is the answer to `ctrl all show detail`. `volumes` has the answers to `ctrl slot=N ld
+/// all show detail`, each with its slot.
 pub fn parse(detail: &[u8], volumes: &[(u32, Vec<u8>)]) -> Vec<Adapter> {
     let adapter = |block: ControllerDetail| {
-        let slot = slot(&block);
+        let slot = parse_slot(&block);
         let answer = volumes
             .iter()
             .find(|(number, _)| Some(*number) == slot)
@@ -49,77 +56,82 @@ pub fn parse(detail: &[u8], volumes: &[(u32, Vec<u8>)]) -> Vec<Adapter> {
             name: slot.map_or_else(|| block.heading.clone(), |slot| format!("slot {slot}")),
             model: block.heading.split(" in Slot ").next().map(str::to_owned),
             pci: pci_field(&block.fields),
-            battery: battery(&block.fields),
-            detail: smart_cache::detail(&block.fields),
-            volumes: volumes_of(answer.unwrap_or_default(), &block.fields),
+            battery: battery_state(&block.fields),
+            detail: smart_array_cache::cache_status_detail(&block.fields),
+            volumes: parse_volumes(answer.unwrap_or_default(), &block.fields),
         }
     };
     parse_controllers(detail).into_iter().map(adapter).collect()
 }
 
-/// `Smart Array P440ar in Slot 0 (Embedded)`, not indented, and the fields below it.
+/// Splits the answer at headings such as `Smart Array P440ar in Slot 0 (Embedded)`, which are not
+/// indented.
 fn parse_controllers(answer: &[u8]) -> Vec<ControllerDetail> {
     let mut blocks: Vec<ControllerDetail> = Vec::new();
-    for line in lines(answer) {
-        if is_enclosure(&line) {
+    for line in display_safe_lines(answer) {
+        if is_enclosure_heading(&line) {
             blocks.push(ControllerDetail {
                 heading: line.trim().to_owned(),
                 fields: Fields::with_synonyms(SMART_ARRAY),
             });
         } else if let Some(block) = blocks.last_mut() {
-            block.fields.add(&line);
+            block.fields.add_line(&line);
         }
     }
-    // Lines below an external storage system describe no controller here.
-    blocks.retain(|block| is_heading(&block.heading));
+    // The lines below an external storage system do not describe a controller of this host.
+    blocks.retain(|block| is_controller_heading(&block.heading));
     blocks
 }
 
-/// `MSA1500 CS in MY STORAGE`, or a controller in a slot.
-fn is_enclosure(line: &str) -> bool {
+/// Whether a line is the heading of a controller or of an external system, such as `MSA1500 CS in
+/// MY STORAGE`.
+fn is_enclosure_heading(line: &str) -> bool {
     !line.starts_with(' ') && line.contains(" in ") && !line.contains(':')
 }
 
-fn is_heading(line: &str) -> bool {
+fn is_controller_heading(line: &str) -> bool {
     !line.starts_with(' ') && line.contains(" in Slot ")
 }
 
-/// `Array A` or `Array: A`, and not the volume's `Array Accelerator: Enabled`.
+/// Whether a line is `Array A` or `Array: A`, as opposed to a volume's `Array Accelerator:
+/// Enabled`.
 fn is_array_heading(line: &str) -> bool {
     line.starts_with("array:") || line.starts_with("array ") && !line.contains(':')
 }
 
-fn slot(block: &ControllerDetail) -> Option<u32> {
+fn parse_slot(block: &ControllerDetail) -> Option<u32> {
     block.fields.get("slot")?.parse().ok()
 }
 
-fn battery(fields: &Fields) -> FieldReading<Battery> {
+fn battery_state(fields: &Fields) -> FieldReading<BatteryCondition> {
     const STATUS: &str = "battery/capacitor status";
     const COUNT: &str = "battery/capacitor count";
-    let count = smart_cache::packs(fields, COUNT);
-    if count.value().is_some_and(is_absent) {
+    let count = smart_array_cache::battery_pack_presence(fields, COUNT);
+    if count.value().is_some_and(is_battery_absent) {
         return if fields.has(STATUS) {
-            FieldReading::conflicting(format!("`{COUNT}` is 0 although there is a status"))
+            FieldReading::conflicting(format!(
+                "`{COUNT}` is 0 although a battery status is reported"
+            ))
         } else {
             count
         };
     }
     let status = fields.parse_value(STATUS, |word| match word {
-        "ok" => Some(Battery::Healthy),
+        "ok" => Some(BatteryCondition::Healthy),
         word if word.starts_with("recharging") || word.starts_with("charging") => {
-            Some(Battery::Charging)
+            Some(BatteryCondition::Charging)
         }
-        word if word.starts_with("failed") => Some(Battery::Failed),
-        word if word.starts_with("degraded") => Some(Battery::Degraded),
-        word if word.starts_with("not present") => Some(Battery::Absent),
+        word if word.starts_with("failed") => Some(BatteryCondition::Failed),
+        word if word.starts_with("degraded") => Some(BatteryCondition::Degraded),
+        word if word.starts_with("not present") => Some(BatteryCondition::Absent),
         _ => None,
     });
-    worst([count, status])
+    worst_of([count, status])
 }
 
-fn volumes_of(answer: &[u8], controller: &Fields) -> Vec<Volume> {
+fn parse_volumes(answer: &[u8], controller: &Fields) -> Vec<Volume> {
     let mut volumes: Vec<(String, Fields)> = Vec::new();
-    for line in lines(answer) {
+    for line in display_safe_lines(answer) {
         let trimmed = normalise(&line);
         let number = trimmed
             .strip_prefix("logical drive:")
@@ -130,60 +142,62 @@ fn volumes_of(answer: &[u8], controller: &Fields) -> Vec<Volume> {
                 format!("logical drive {number}"),
                 Fields::with_synonyms(SMART_ARRAY),
             ));
-        } else if is_array_heading(&trimmed) || is_heading(&line) {
-            // The following fields belong to no volume until the next heading.
+        } else if is_array_heading(&trimmed) || is_controller_heading(&line) {
+            // The fields up to the next heading do not belong to a volume.
             volumes.push((String::new(), Fields::with_synonyms(SMART_ARRAY)));
         } else if let Some((_, fields)) = volumes.last_mut() {
-            fields.add(&line);
+            fields.add_line(&line);
         }
     }
     let named = volumes.into_iter().filter(|(name, _)| !name.is_empty());
     named
-        .map(|(name, fields)| volume(name, &fields, controller))
+        .map(|(name, fields)| parse_volume(name, &fields, controller))
         .collect()
 }
 
-fn volume(name: String, own: &Fields, controller: &Fields) -> Volume {
-    smart_cache::modes(own, controller, has_no_write_share(controller)).apply_to(Volume {
-        // Some versions append the mount points.
-        node: first_word(own, "disk name")
-            .filter(|node| node.starts_with("/dev/"))
-            .map(str::to_owned),
-        wwn: own.get("unique identifier").and_then(parse_wwn),
-        disk_cache: disk_cache(controller),
-        ..Volume::name_only(name)
-    })
+fn parse_volume(name: String, own: &Fields, controller: &Fields) -> Volume {
+    smart_array_cache::cache_modes(own, controller, has_no_write_share(controller)).apply_to(
+        Volume {
+            // Some versions append the mount points to the device node.
+            node: first_word(own, "disk name")
+                .filter(|node| node.starts_with("/dev/"))
+                .map(str::to_owned),
+            wwn: own.get("unique identifier").and_then(parse_wwn),
+            disk_cache: disk_cache(controller),
+            ..Volume::name_only(name)
+        },
+    )
 }
 
 fn first_word<'a>(own: &'a Fields, key: &str) -> Option<&'a str> {
     own.get(key)?.split_whitespace().next()
 }
 
-/// `Cache Ratio: 100% Read / 0% Write`.
+/// Whether a line such as `Cache Ratio: 100% Read / 0% Write` leaves no share for writes.
 fn has_no_write_share(controller: &Fields) -> bool {
     controller
         .get("cache ratio")
         .is_some_and(|ratio| ratio.split('/').any(|part| normalise(part) == "0% write"))
 }
 
-/// One line for all disks, or in newer versions one per kind of disk.
-fn disk_cache(controller: &Fields) -> FieldReading<DiskCache> {
+/// The caches of all disks: one line, or in newer versions one per kind of disk.
+fn disk_cache(controller: &Fields) -> FieldReading<MemberDiskCache> {
     const KEYS: [&str; 2] = ["drive write cache", "configured drive write cache policy"];
     let said = KEYS
         .into_iter()
         .filter(|key| controller.has(key))
         .map(|key| {
             controller.parse_value(key, |word| match word {
-                "disabled" | "disable" => Some(DiskCache::Off),
-                "enabled" | "enable" => Some(DiskCache::On),
-                "default" => Some(DiskCache::DiskDefault),
+                "disabled" | "disable" => Some(MemberDiskCache::Off),
+                "enabled" | "enable" => Some(MemberDiskCache::On),
+                "default" => Some(MemberDiskCache::DiskDefault),
                 _ => None,
             })
         });
-    let said: Vec<FieldReading<DiskCache>> = said.collect();
+    let said: Vec<FieldReading<MemberDiskCache>> = said.collect();
     if said.is_empty() {
         FieldReading::missing("drive write cache")
     } else {
-        worst(said)
+        worst_of(said)
     }
 }

@@ -1,26 +1,30 @@
-//! storcli and perccli: `/cALL show all J`, `/cALL/vALL show all J`, and if the JSON has no battery
-//! module, the tables of `/cX/cv show status` and `/cX/bbu show status`.
+//! The parser of storcli and perccli, for `/cALL show all J` and `/cALL/vALL show all J`. If their
+//! JSON has no battery module, the tables of `/cX/cv show status` and `/cX/bbu show status` are
+//! parsed too.
 //!
 //! Output formats follow prometheus-community/node-exporter-textfile-collector-scripts
-//! (mock/fixtures) and thomas-krenn/check_lsi_raid. The same words are a state in one place and a
+//! (mock/fixtures) and thomas-krenn/check_lsi_raid. The same words mean a state in one place and a
 //! capability in another, so every key is addressed by its full path. `HwCfg/BBU` is `Present`, but
-//! `Supported Adapter Operations/BBU` is `Yes` without any battery.
+//! `Supported Adapter Operations/BBU` is `Yes` even without a battery.
 
 use serde_json::Value;
 
 use super::fields::{self, Fields, normalise};
-use super::firmware;
-use super::json::{
-    controller_number, document, entries, parse_exact_field, parse_field, response, rows,
-    text_field,
-};
+use super::megaraid_battery;
 use super::query::{ControllerList, run_command};
 use super::report::{
-    Adapter, FieldReading, Volume, default_write_mode, is_absent, parse_pci, parse_wwn, worst,
+    Adapter, FieldReading, Volume, default_write_mode, is_battery_absent, parse_pci, parse_wwn,
+    worst_of,
+};
+use super::storcli_json::{
+    controller_entries, controller_number, parse_exact_field, parse_field, parse_storcli_document,
+    response_data, table_rows, text_field,
 };
 use super::synonyms::MEGARAID;
 use crate::facts::Choice;
-use crate::facts::catalog::controller::{Battery, DiskCache, OnFailure, Policy, WriteMode};
+use crate::facts::catalog::controller::{
+    BatteryCondition, CachePolicy, CachePolicyInForce, MemberDiskCache, OnBatteryFailure,
+};
 use crate::host::{Host, Tool};
 
 pub fn query(host: &dyn Host, tool: Tool) -> ControllerList {
@@ -28,43 +32,46 @@ pub fn query(host: &dyn Host, tool: Tool) -> ControllerList {
     let all = run_command(host, tool, ALL)?;
     let volumes = run_command(host, tool, "/cALL/vALL show all J nolog").unwrap_or_default();
     let mut adapters = parse(&all, &volumes);
-    for number in lacks_module(&all) {
+    for number in controllers_without_battery_module(&all) {
         let table = |part| {
             run_command(host, tool, &format!("/c{number}/{part} show status nolog"))
                 .unwrap_or_default()
         };
         if let Some(adapter) = adapters.iter_mut().find(|adapter| adapter.name == number) {
-            add_tables(adapter, &all, &table("cv"), &table("bbu"));
+            apply_battery_tables(adapter, &all, &table("cv"), &table("bbu"));
         }
     }
     Ok((adapters, ALL))
 }
 
-/// `all` is `/cALL show all J`, `volumes` is `/cALL/vALL show all J`.
+/// `all` is the answer to `/cALL show all J`, `volumes` the answer to `/cALL/vALL show all J`.
 pub fn parse(all: &[u8], volumes: &[u8]) -> Vec<Adapter> {
-    let (Some(all), volumes) = (document(all), document(volumes).unwrap_or_default()) else {
+    let (Some(all), volumes) = (
+        parse_storcli_document(all),
+        parse_storcli_document(volumes).unwrap_or_default(),
+    ) else {
         return Vec::new();
     };
-    entries(&all)
-        .map(|entry| adapter(entry, &volumes))
+    controller_entries(&all)
+        .map(|entry| parse_adapter(entry, &volumes))
         .collect()
 }
 
-fn adapter(entry: &Value, properties: &Value) -> Adapter {
+fn parse_adapter(entry: &Value, properties: &Value) -> Adapter {
     let name = controller_number(entry).unwrap_or_default();
-    let Some(data) = response(entry) else {
+    let Some(data) = response_data(entry) else {
         return Adapter::name_only(name, FieldReading::missing("Response Data"));
     };
-    let found = entries(properties).find(|other| {
+    let found = controller_entries(properties).find(|other| {
         controller_number(other).is_some() && controller_number(other) == controller_number(entry)
     });
-    let properties = found.and_then(response).unwrap_or(&Value::Null);
+    let properties = found.and_then(response_data).unwrap_or(&Value::Null);
     let bad_battery = parse_field(
         data,
         &["Defaults", "Cache When BBU Bad"],
         |word| match word {
-            "off" => Some(OnFailure::WriteThrough),
-            "on" => Some(OnFailure::Stays),
+            "off" => Some(OnBatteryFailure::WriteThrough),
+            "on" => Some(OnBatteryFailure::Stays),
             _ => None,
         },
     );
@@ -74,65 +81,72 @@ fn adapter(entry: &Value, properties: &Value) -> Adapter {
         pci: text_field(data, &["Basics", "PCI Address"])
             .as_deref()
             .and_then(parse_pci),
-        battery: battery(data, module_state(data)),
+        battery: worst_battery_state(data, battery_module_state(data)),
         detail: None,
-        volumes: rows(data, "VD LIST")
-            .filter_map(|row| volume(row, data, properties, &bad_battery))
+        volumes: table_rows(data, "VD LIST")
+            .filter_map(|row| parse_volume(row, data, properties, &bad_battery))
             .collect(),
     }
 }
 
-/// Controllers whose JSON has a battery without its state, which the tables may have.
-pub fn lacks_module(all: &[u8]) -> Vec<String> {
-    let Some(all) = document(all) else {
+/// The controllers whose JSON has a battery without its state, which the tables may print.
+pub fn controllers_without_battery_module(all: &[u8]) -> Vec<String> {
+    let Some(all) = parse_storcli_document(all) else {
         return Vec::new();
     };
     let lacks = |entry: &Value| {
-        let data = response(entry)?;
+        let data = response_data(entry)?;
         let present = text_field(data, &["HwCfg", "BBU"])? == "Present";
         let named = ["Cachevault_Info", "BBU_Info"]
             .iter()
             .any(|key| data.get(key).is_some());
         controller_number(entry).filter(|_| present && !named)
     };
-    entries(&all).filter_map(lacks).collect()
+    controller_entries(&all).filter_map(lacks).collect()
 }
 
-/// Adds a module's state from the tables.
-pub fn add_tables(adapter: &mut Adapter, all: &[u8], flash: &[u8], battery_table: &[u8]) {
-    let Some(all) = document(all) else { return };
-    let entry =
-        entries(&all).find(|entry| controller_number(entry).as_deref() == Some(&adapter.name));
-    if let Some(data) = entry.and_then(response) {
-        adapter.battery = battery(data, state_from_tables(flash, battery_table));
+/// Sets the battery state anew, with the module's state taken from the tables.
+pub fn apply_battery_tables(adapter: &mut Adapter, all: &[u8], flash: &[u8], battery_table: &[u8]) {
+    let Some(all) = parse_storcli_document(all) else {
+        return;
+    };
+    let entry = controller_entries(&all)
+        .find(|entry| controller_number(entry).as_deref() == Some(&adapter.name));
+    if let Some(data) = entry.and_then(response_data) {
+        adapter.battery =
+            worst_battery_state(data, battery_state_from_tables(flash, battery_table));
     }
 }
 
-/// From `Cachevault_Info` (flash) or `BBU_Info` (battery).
-fn module_state(data: &Value) -> FieldReading<Battery> {
+/// The state in `Cachevault_Info` (flash) or `BBU_Info` (battery).
+fn battery_module_state(data: &Value) -> FieldReading<BatteryCondition> {
     let modules = ["Cachevault_Info", "BBU_Info"]
         .into_iter()
-        .flat_map(|key| rows(data, key));
-    let states: Vec<FieldReading<Battery>> = modules
-        .map(|module| parse_field(module, &["State"], firmware::parse_state))
+        .flat_map(|key| table_rows(data, key));
+    let states: Vec<FieldReading<BatteryCondition>> = modules
+        .map(|module| parse_field(module, &["State"], megaraid_battery::parse_battery_state))
         .collect();
     if states.is_empty() {
         FieldReading::missing("Cachevault_Info or BBU_Info")
     } else {
-        worst(states)
+        worst_of(states)
     }
 }
 
-/// The worst of presence, module state and state code, unless presence and module contradict.
-fn battery(data: &Value, module: FieldReading<Battery>) -> FieldReading<Battery> {
+/// The worst of presence, module state and state code; missing if presence and module contradict
+/// each other.
+fn worst_battery_state(
+    data: &Value,
+    module: FieldReading<BatteryCondition>,
+) -> FieldReading<BatteryCondition> {
     let present = parse_field(data, &["HwCfg", "BBU"], |word| match word {
-        "present" => Some(Battery::Healthy),
-        "absent" => Some(Battery::Absent),
-        "faulty" => Some(Battery::Failed),
+        "present" => Some(BatteryCondition::Healthy),
+        "absent" => Some(BatteryCondition::Absent),
+        "faulty" => Some(BatteryCondition::Failed),
         _ => None,
     });
-    if present.value().is_some_and(is_absent) {
-        return if module.value().is_none_or(is_absent) {
+    if present.value().is_some_and(is_battery_absent) {
+        return if module.value().is_none_or(is_battery_absent) {
             present
         } else {
             FieldReading::conflicting("`HwCfg/BBU` is `Absent` although a module is listed")
@@ -140,17 +154,21 @@ fn battery(data: &Value, module: FieldReading<Battery>) -> FieldReading<Battery>
     }
     let status = match text_field(data, &["Status", "BBU Status"]) {
         None => FieldReading::missing("Status/BBU Status"),
-        Some(code) => match (code.parse(), firmware::parse_state(&normalise(&code))) {
-            (Ok(number), _) => firmware::parse_state_code(number),
+        Some(code) => match (
+            code.parse(),
+            megaraid_battery::parse_battery_state(&normalise(&code)),
+        ) {
+            (Ok(number), _) => megaraid_battery::parse_battery_state_code(number),
             (Err(_), Some(state)) => FieldReading::Value(state),
             (Err(_), None) => FieldReading::unknown("Status/BBU Status", &code),
         },
     };
-    worst([present, module, status])
+    worst_of([present, module, status])
 }
 
-/// From `/cX/cv show status` and `/cX/bbu show status`: columns of property and value.
-fn state_from_tables(flash: &[u8], battery: &[u8]) -> FieldReading<Battery> {
+/// The state in the tables of `/cX/cv show status` and `/cX/bbu show status`, which have columns of
+/// property and value.
+fn battery_state_from_tables(flash: &[u8], battery: &[u8]) -> FieldReading<BatteryCondition> {
     const PROPERTIES: &[&str] = &[
         "state",
         "charging status",
@@ -166,7 +184,7 @@ fn state_from_tables(flash: &[u8], battery: &[u8]) -> FieldReading<Battery> {
     ];
     let read = |answer: &[u8]| {
         let mut fields = Fields::with_synonyms(MEGARAID);
-        for line in fields::lines(answer) {
+        for line in fields::display_safe_lines(answer) {
             let line = normalise(&line);
             let value = |property: &&'static str| {
                 let property: &'static str = property;
@@ -177,10 +195,10 @@ fn state_from_tables(flash: &[u8], battery: &[u8]) -> FieldReading<Battery> {
             };
             let others = MEGARAID.iter().flat_map(|row| row.iter());
             if let Some((property, value)) = PROPERTIES.iter().chain(others).find_map(value) {
-                // Temperature and voltage come first as measured values, then as flags.
+                // Temperature and voltage appear first as measured values, then as flags.
                 let measured = value.bytes().next().is_some_and(|b| b.is_ascii_digit());
                 if !measured {
-                    fields.insert(property, value);
+                    fields.insert_or_conflict(property, value);
                 }
             }
         }
@@ -188,30 +206,31 @@ fn state_from_tables(flash: &[u8], battery: &[u8]) -> FieldReading<Battery> {
     };
     let (flash, battery) = (read(flash), read(battery));
     let of_flash = flash.has("state").then(|| {
-        worst([
-            flash.parse_value("state", firmware::parse_state),
-            firmware::replacement(&flash),
+        worst_of([
+            flash.parse_value("state", megaraid_battery::parse_battery_state),
+            megaraid_battery::parse_replacement_flag(&flash),
         ])
     });
     let of_battery = battery.has("battery state").then(|| {
-        worst([
-            battery.parse_value("battery state", firmware::parse_state),
-            firmware::flags(&battery),
+        worst_of([
+            battery.parse_value("battery state", megaraid_battery::parse_battery_state),
+            megaraid_battery::parse_battery_flags(&battery),
         ])
     });
-    let accounts: Vec<FieldReading<Battery>> = of_flash.into_iter().chain(of_battery).collect();
+    let accounts: Vec<FieldReading<BatteryCondition>> =
+        of_flash.into_iter().chain(of_battery).collect();
     if accounts.is_empty() {
         FieldReading::missing("state of a battery or flash module")
     } else {
-        worst(accounts)
+        worst_of(accounts)
     }
 }
 
-fn volume(
+fn parse_volume(
     row: &Value,
     data: &Value,
     properties: &Value,
-    bad_battery: &FieldReading<OnFailure>,
+    bad_battery: &FieldReading<OnBatteryFailure>,
 ) -> Option<Volume> {
     let name = text_field(row, &["DG/VD"])?;
     let (group, number) = name.split_once('/')?;
@@ -219,30 +238,34 @@ fn volume(
     let own = properties
         .get(format!("VD{number} Properties"))
         .unwrap_or(&Value::Null);
-    let now = parse_exact_field(row, &["Cache"], write_mode);
+    let now = parse_exact_field(row, &["Cache"], parse_write_policy);
     let set = parse_field(own, &["Write Cache(initial setting)"], |word| {
         match word.replace(' ', "").as_str() {
-            "writeback" => Some(Policy::WriteBack),
-            "writethrough" => Some(Policy::WriteThrough),
+            "writeback" => Some(CachePolicy::WriteBack),
+            "writethrough" => Some(CachePolicy::WriteThrough),
             "alwayswriteback" | "forcewriteback" | "forcedwriteback" => {
-                Some(Policy::AlwaysWriteBack)
+                Some(CachePolicy::AlwaysWriteBack)
             }
             _ => None,
         }
     });
-    let (policy, in_force) = policies(&set, &now);
+    let (policy, in_force) = configured_and_current_policy(&set, &now);
     let on_failure = match (policy.value(), bad_battery.value()) {
         (
-            Some(Policy::AlwaysWriteBack),
-            Some(OnFailure::Stays | OnFailure::WriteThrough) | None,
+            Some(CachePolicy::AlwaysWriteBack),
+            Some(OnBatteryFailure::Stays | OnBatteryFailure::WriteThrough) | None,
         )
-        | (Some(Policy::WriteBack | Policy::WriteThrough) | None, Some(OnFailure::Stays)) => {
-            FieldReading::Value(OnFailure::Stays)
-        }
+        | (
+            Some(CachePolicy::WriteBack | CachePolicy::WriteThrough) | None,
+            Some(OnBatteryFailure::Stays),
+        ) => FieldReading::Value(OnBatteryFailure::Stays),
         (
-            Some(Policy::WriteBack | Policy::WriteThrough) | None,
-            Some(OnFailure::WriteThrough) | None,
-        ) => bad_battery.clone().only_if(&policy).only_if(&in_force),
+            Some(CachePolicy::WriteBack | CachePolicy::WriteThrough) | None,
+            Some(OnBatteryFailure::WriteThrough) | None,
+        ) => bad_battery
+            .clone()
+            .only_if_known(&policy)
+            .only_if_known(&in_force),
     };
     Some(Volume {
         target: Some(target),
@@ -253,8 +276,8 @@ fn volume(
         policy,
         in_force,
         on_failure,
-        disk_cache: worst(
-            [disk_cache(own), group_cache(data, group)]
+        disk_cache: worst_of(
+            [disk_cache(own), group_disk_cache(data, group)]
                 .into_iter()
                 .chain(ssd_cache(row)),
         ),
@@ -262,26 +285,27 @@ fn volume(
     })
 }
 
-/// The code for a volume's cache: read ahead, adaptive or not (`R`, `Ra`, `NR`), how it writes,
-/// cached or direct. Old versions have `Ra`, so `RaWBD` is no `AWB` where `RAWBD` is.
-fn write_mode(code: &str) -> Option<Policy> {
+/// Parses the code of a volume's cache: read-ahead (`R`, adaptive `Ra`, none `NR`), write mode,
+/// cached or direct (`C`, `D`). Case matters: `RaWBD` is `Ra` and `WB`, `RAWBD` is `R` and `AWB`.
+fn parse_write_policy(code: &str) -> Option<CachePolicy> {
     let reads = ["NR", "Ra", "R"];
     let rest = reads
         .into_iter()
         .find_map(|reads| code.strip_prefix(reads))?;
     match rest.strip_suffix(['C', 'D'])? {
-        "WB" => Some(Policy::WriteBack),
-        "WT" => Some(Policy::WriteThrough),
-        "AWB" | "FWB" => Some(Policy::AlwaysWriteBack),
+        "WB" => Some(CachePolicy::WriteBack),
+        "WT" => Some(CachePolicy::WriteThrough),
+        "AWB" | "FWB" => Some(CachePolicy::AlwaysWriteBack),
         _ => None,
     }
 }
 
-/// Configured and current policy, from the initial setting and the current list.
-pub fn policies(
-    set: &FieldReading<Policy>,
-    now: &FieldReading<Policy>,
-) -> (FieldReading<Policy>, FieldReading<WriteMode>) {
+/// Reconciles the configured policy `set` with the current policy `now`, both as the tool reports
+/// them.
+pub fn configured_and_current_policy(
+    set: &FieldReading<CachePolicy>,
+    now: &FieldReading<CachePolicy>,
+) -> (FieldReading<CachePolicy>, FieldReading<CachePolicyInForce>) {
     let disputed = || {
         format!(
             "set to `{}`, shown as `{}`",
@@ -291,61 +315,64 @@ pub fn policies(
     };
     let shown = now.clone().map(default_write_mode);
     match now {
-        FieldReading::Value(Policy::AlwaysWriteBack) => (now.clone(), shown),
-        FieldReading::Value(Policy::WriteBack) => match set {
-            FieldReading::Value(Policy::WriteBack | Policy::AlwaysWriteBack)
+        FieldReading::Value(CachePolicy::AlwaysWriteBack) => (now.clone(), shown),
+        FieldReading::Value(CachePolicy::WriteBack) => match set {
+            FieldReading::Value(CachePolicy::WriteBack | CachePolicy::AlwaysWriteBack)
             | FieldReading::Missing(..) => (set.clone(), shown),
-            FieldReading::Value(Policy::WriteThrough) => {
+            FieldReading::Value(CachePolicy::WriteThrough) => {
                 (FieldReading::conflicting(disputed()), shown)
             }
         },
-        FieldReading::Value(Policy::WriteThrough) | FieldReading::Missing(..) => match set {
-            FieldReading::Value(Policy::AlwaysWriteBack) => {
+        FieldReading::Value(CachePolicy::WriteThrough) | FieldReading::Missing(..) => match set {
+            FieldReading::Value(CachePolicy::AlwaysWriteBack) => {
                 (set.clone(), FieldReading::conflicting(disputed()))
             }
-            FieldReading::Value(Policy::WriteBack | Policy::WriteThrough)
-            | FieldReading::Missing(..) => (set.clone().only_if(now), shown.only_if(set)),
+            FieldReading::Value(CachePolicy::WriteBack | CachePolicy::WriteThrough)
+            | FieldReading::Missing(..) => {
+                (set.clone().only_if_known(now), shown.only_if_known(set))
+            }
         },
     }
 }
 
-fn policy_name(said: &FieldReading<Policy>) -> &'static str {
+fn policy_name(said: &FieldReading<CachePolicy>) -> &'static str {
     said.value().map_or("?", Choice::as_str)
 }
 
-fn disk_cache(own: &Value) -> FieldReading<DiskCache> {
+fn disk_cache(own: &Value) -> FieldReading<MemberDiskCache> {
     parse_field(own, &["Disk Cache Policy"], |word| match word {
-        "disabled" => Some(DiskCache::Off),
-        "enabled" => Some(DiskCache::On),
-        "disk's default" => Some(DiskCache::DiskDefault),
+        "disabled" => Some(MemberDiskCache::Off),
+        "enabled" => Some(MemberDiskCache::On),
+        "disk's default" => Some(MemberDiskCache::DiskDefault),
         _ => None,
     })
 }
 
-/// A CacheCade SSD in newer versions: always missing, because its own cache is not printed.
-fn ssd_cache(row: &Value) -> Option<FieldReading<DiskCache>> {
+/// The cache of a CacheCade SSD, in versions with the column `Cac`: off without an SSD, else *disk
+/// default*, because storcli does not print the SSD's cache.
+fn ssd_cache(row: &Value) -> Option<FieldReading<MemberDiskCache>> {
     let key = "Cac";
     row.get(key)?;
     Some(parse_field(row, &[key], |word| {
         Some(if word == "-" {
-            DiskCache::Off
+            MemberDiskCache::Off
         } else {
-            DiskCache::DiskDefault
+            MemberDiskCache::DiskDefault
         })
     }))
 }
 
-/// The disk caches of a drive group, from its column `PDC`.
-pub fn group_cache(data: &Value, group: &str) -> FieldReading<DiskCache> {
-    let of_group =
-        rows(data, "TOPOLOGY").filter(|row| text_field(row, &["DG"]).as_deref() == Some(group));
+/// The disk caches of a drive group, from the column `PDC`.
+pub fn group_disk_cache(data: &Value, group: &str) -> FieldReading<MemberDiskCache> {
+    let of_group = table_rows(data, "TOPOLOGY")
+        .filter(|row| text_field(row, &["DG"]).as_deref() == Some(group));
     let said = of_group.map(|row| {
         parse_field(row, &["PDC"], |word| match word {
-            "dsbl" => Some(DiskCache::Off),
-            "enbl" => Some(DiskCache::On),
-            "dflt" => Some(DiskCache::DiskDefault),
+            "dsbl" => Some(MemberDiskCache::Off),
+            "enbl" => Some(MemberDiskCache::On),
+            "dflt" => Some(MemberDiskCache::DiskDefault),
             _ => None,
         })
     });
-    worst(said)
+    worst_of(said)
 }

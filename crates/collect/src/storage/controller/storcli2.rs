@@ -1,23 +1,26 @@
-//! storcli2 and perccli2, of the MegaRAID 9600 and PERC 12 controllers: `/call show all nolog J`
-//! and `/call/vall show all nolog J`.
+//! The parser of storcli2 and perccli2, for MegaRAID 9600 and PERC 12 controllers: `/call show all
+//! nolog J` and `/call/vall show all nolog J`.
 //!
 //! Output formats follow scality/raidmgmt (testdata, a 9660-16i) and project-machine/disko
-//! (mpi3mr); `WB`, `WT` and `AWB` follow the help of Broadcom's MegaRAID Storage Manager. The
-//! envelope is storcli's, but every key inside moved. Without *Cache When BBU Bad*, `WB` falls back
-//! without an energy pack and `AWB` does not.
+//! (mpi3mr); `WB`, `WT` and `AWB` follow the help of Broadcom's MegaRAID Storage Manager. The JSON
+//! has the outer form of storcli's, but other keys inside. Without *Cache When BBU Bad*, `WB` falls
+//! back without an energy pack and `AWB` does not.
 
 use serde_json::Value;
 
-use super::json::{
-    controller_number, document, entries, parse_exact_field, parse_field, response, rows,
-    text_field,
-};
 use super::query::{ControllerList, run_command};
 use super::report::{
-    Adapter, FieldReading, Volume, behaviour_on_failure, is_absent, parse_pci, parse_wwn, worst,
+    Adapter, FieldReading, Volume, battery_failure_behaviour, is_battery_absent, parse_pci,
+    parse_wwn, worst_of,
 };
-use super::storcli::{group_cache, policies};
-use crate::facts::catalog::controller::{Battery, DiskCache, Policy, WriteMode};
+use super::storcli::{configured_and_current_policy, group_disk_cache};
+use super::storcli_json::{
+    controller_entries, controller_number, parse_exact_field, parse_field, parse_storcli_document,
+    response_data, table_rows, text_field,
+};
+use crate::facts::catalog::controller::{
+    BatteryCondition, CachePolicy, CachePolicyInForce, MemberDiskCache,
+};
 use crate::host::{Host, Tool};
 
 pub fn query(host: &dyn Host, tool: Tool) -> ControllerList {
@@ -27,93 +30,98 @@ pub fn query(host: &dyn Host, tool: Tool) -> ControllerList {
     Ok((parse(&all, &volumes), ALL))
 }
 
-/// `all` and `volumes` are `show all` of controllers and volumes.
+/// `all` is the answer to `/call show all nolog J`, `volumes` the answer to `/call/vall show all
+/// nolog J`.
 pub fn parse(all: &[u8], volumes: &[u8]) -> Vec<Adapter> {
-    let (Some(all), volumes) = (document(all), document(volumes).unwrap_or_default()) else {
+    let (Some(all), volumes) = (
+        parse_storcli_document(all),
+        parse_storcli_document(volumes).unwrap_or_default(),
+    ) else {
         return Vec::new();
     };
-    entries(&all)
-        .map(|entry| adapter(entry, &volumes))
+    controller_entries(&all)
+        .map(|entry| parse_adapter(entry, &volumes))
         .collect()
 }
 
-fn adapter(entry: &Value, volumes: &Value) -> Adapter {
+fn parse_adapter(entry: &Value, volumes: &Value) -> Adapter {
     let name = controller_number(entry).unwrap_or_default();
-    let Some(data) = response(entry) else {
+    let Some(data) = response_data(entry) else {
         return Adapter::name_only(name, FieldReading::missing("Response Data"));
     };
-    let found = entries(volumes).find(|other| {
+    let found = controller_entries(volumes).find(|other| {
         controller_number(other).is_some() && controller_number(other) == controller_number(entry)
     });
-    let volumes = found.and_then(response).unwrap_or(&Value::Null);
+    let volumes = found.and_then(response_data).unwrap_or(&Value::Null);
     Adapter {
         name,
         model: text_field(data, &["Basics", "Product Name"]).filter(|model| !model.is_empty()),
         pci: text_field(data, &["HostInterface", "PCI Address"])
             .as_deref()
             .and_then(parse_pci),
-        battery: battery(data),
+        battery: battery_state(data),
         detail: None,
-        volumes: rows(data, "VD LIST")
-            .filter_map(|row| volume(row, data, volumes))
+        volumes: table_rows(data, "VD LIST")
+            .filter_map(|row| parse_volume(row, data, volumes))
             .collect(),
     }
 }
 
-/// Presence and state of the energy pack.
-fn battery(data: &Value) -> FieldReading<Battery> {
+fn battery_state(data: &Value) -> FieldReading<BatteryCondition> {
     let present = parse_field(data, &["HwCfg", "BBU"], |word| match word {
-        "present" => Some(Battery::Healthy),
-        "absent" => Some(Battery::Absent),
+        "present" => Some(BatteryCondition::Healthy),
+        "absent" => Some(BatteryCondition::Absent),
         _ => None,
     });
-    let packs: Vec<FieldReading<Battery>> = rows(data, "BBU_Info")
-        .map(|pack| parse_field(pack, &["Status"], parse_state))
+    let packs: Vec<FieldReading<BatteryCondition>> = table_rows(data, "BBU_Info")
+        .map(|pack| parse_field(pack, &["Status"], parse_battery_state))
         .collect();
     let packs = if packs.is_empty() {
         FieldReading::missing("BBU_Info")
     } else {
-        worst(packs)
+        worst_of(packs)
     };
-    if present.value().is_some_and(is_absent) {
-        return if packs.value().is_none_or(is_absent) {
+    if present.value().is_some_and(is_battery_absent) {
+        return if packs.value().is_none_or(is_battery_absent) {
             present
         } else {
             FieldReading::conflicting("`HwCfg/BBU` is `Absent` although a pack is listed")
         };
     }
-    worst([present, packs])
+    worst_of([present, packs])
 }
 
-fn parse_state(word: &str) -> Option<Battery> {
+fn parse_battery_state(word: &str) -> Option<BatteryCondition> {
     match word {
-        "optimal" => Some(Battery::Healthy),
-        "critical" | "failed" => Some(Battery::Failed),
-        "missing" | "absent" => Some(Battery::Absent),
-        "unavailable" | "unknown" => Some(Battery::Unreadable),
-        word if word.starts_with("need") || word.starts_with("degraded") => Some(Battery::Degraded),
-        word if word.starts_with("charging") => Some(Battery::Charging),
-        word if word.starts_with("learn") => Some(Battery::Learning),
+        "optimal" => Some(BatteryCondition::Healthy),
+        "critical" | "failed" => Some(BatteryCondition::Failed),
+        "missing" | "absent" => Some(BatteryCondition::Absent),
+        "unavailable" | "unknown" => Some(BatteryCondition::Unreadable),
+        word if word.starts_with("need") || word.starts_with("degraded") => {
+            Some(BatteryCondition::Degraded)
+        }
+        word if word.starts_with("charging") => Some(BatteryCondition::Charging),
+        word if word.starts_with("learn") => Some(BatteryCondition::Learning),
         _ => None,
     }
 }
 
-fn volume(row: &Value, data: &Value, volumes: &Value) -> Option<Volume> {
+fn parse_volume(row: &Value, data: &Value, volumes: &Value) -> Option<Volume> {
     let name = text_field(row, &["DG/VD"])?;
     let (group, number) = name.split_once('/')?;
     let same = |other: &&Value| text_field(other, &["VD Info", "DG/VD"]).as_deref() == Some(&name);
-    let own = rows(volumes, "Virtual Drives")
+    let own = table_rows(volumes, "Virtual Drives")
         .find(same)
         .unwrap_or(&Value::Null);
-    let set = mode(row, own, "DefaultCache");
-    let now = mode(row, own, "CurrentCache");
-    let (policy, in_force) = policies(&set, &now);
+    let set = volume_policy(row, own, "DefaultCache");
+    let now = volume_policy(row, own, "CurrentCache");
+    let (policy, in_force) = configured_and_current_policy(&set, &now);
     let in_force = if is_write_back(row, own) {
-        FieldReading::Value(WriteMode::WriteBack)
+        FieldReading::Value(CachePolicyInForce::WriteBack)
     } else {
         in_force
     };
-    let on_failure = policy.clone().map(behaviour_on_failure);
+    let on_failure = policy.clone().map(battery_failure_behaviour);
     let properties = own.get("VD Properties").unwrap_or(&Value::Null);
     Some(Volume {
         node: text_field(properties, &["OS Drive Name"]).filter(|node| node.starts_with("/dev/")),
@@ -121,65 +129,67 @@ fn volume(row: &Value, data: &Value, volumes: &Value) -> Option<Volume> {
             .as_deref()
             .and_then(parse_wwn),
         policy,
-        on_failure: on_failure.only_if(&now),
+        on_failure: on_failure.only_if_known(&now),
         in_force,
-        disk_cache: worst([disk_cache(properties), group_cache(data, group)]),
+        disk_cache: worst_of([disk_cache(properties), group_disk_cache(data, group)]),
         ..Volume::name_only(format!("VD {number}"))
     })
 }
 
-/// Both answers show it under the same key.
-fn mode(row: &Value, own: &Value, key: &str) -> FieldReading<Policy> {
-    let listed = parse_exact_field(row, &[key], write_mode);
-    let shown = parse_exact_field(own, &["VD Info", key], write_mode);
+/// The policy of a volume, which both answers print under the same key.
+fn volume_policy(row: &Value, own: &Value, key: &str) -> FieldReading<CachePolicy> {
+    let listed = parse_exact_field(row, &[key], parse_write_policy);
+    let shown = parse_exact_field(own, &["VD Info", key], parse_write_policy);
     match (listed.value(), shown.value()) {
-        // One answer is enough for *always write back*.
+        // *Always write back* counts even if only one answer has it.
         (
-            Some(Policy::AlwaysWriteBack),
-            Some(Policy::AlwaysWriteBack | Policy::WriteBack | Policy::WriteThrough) | None,
+            Some(CachePolicy::AlwaysWriteBack),
+            Some(CachePolicy::AlwaysWriteBack | CachePolicy::WriteBack | CachePolicy::WriteThrough)
+            | None,
         ) => listed,
-        (Some(Policy::WriteBack | Policy::WriteThrough) | None, Some(Policy::AlwaysWriteBack)) => {
-            shown
-        }
-        (Some(Policy::WriteBack), Some(Policy::WriteThrough))
-        | (Some(Policy::WriteThrough), Some(Policy::WriteBack)) => {
+        (
+            Some(CachePolicy::WriteBack | CachePolicy::WriteThrough) | None,
+            Some(CachePolicy::AlwaysWriteBack),
+        ) => shown,
+        (Some(CachePolicy::WriteBack), Some(CachePolicy::WriteThrough))
+        | (Some(CachePolicy::WriteThrough), Some(CachePolicy::WriteBack)) => {
             FieldReading::conflicting(format!("`{key}` has two different values"))
         }
         (
-            Some(Policy::WriteBack | Policy::WriteThrough) | None,
-            Some(Policy::WriteBack | Policy::WriteThrough) | None,
-        ) => listed.only_if(&shown),
+            Some(CachePolicy::WriteBack | CachePolicy::WriteThrough) | None,
+            Some(CachePolicy::WriteBack | CachePolicy::WriteThrough) | None,
+        ) => listed.only_if_known(&shown),
     }
 }
 
-/// *Write back* counts if one answer has it, *write through* only if both do.
+/// Whether the volume writes back now: at least one of the two answers has *write back*.
 fn is_write_back(row: &Value, own: &Value) -> bool {
     let key = "CurrentCache";
     let accounts = [
-        parse_exact_field(row, &[key], write_mode),
-        parse_exact_field(own, &["VD Info", key], write_mode),
+        parse_exact_field(row, &[key], parse_write_policy),
+        parse_exact_field(own, &["VD Info", key], parse_write_policy),
     ];
     accounts
         .iter()
         .filter_map(FieldReading::value)
-        .any(|policy| !matches!(policy, Policy::WriteThrough))
+        .any(|policy| !matches!(policy, CachePolicy::WriteThrough))
 }
 
-/// Read ahead or not, and how it writes: `NR,WB`.
-fn write_mode(code: &str) -> Option<Policy> {
+/// Parses read-ahead and write mode, such as `NR,WB`.
+fn parse_write_policy(code: &str) -> Option<CachePolicy> {
     match code.split_once(',')? {
-        ("NR" | "R", "WB") => Some(Policy::WriteBack),
-        ("NR" | "R", "WT") => Some(Policy::WriteThrough),
-        ("NR" | "R", "AWB") => Some(Policy::AlwaysWriteBack),
+        ("NR" | "R", "WB") => Some(CachePolicy::WriteBack),
+        ("NR" | "R", "WT") => Some(CachePolicy::WriteThrough),
+        ("NR" | "R", "AWB") => Some(CachePolicy::AlwaysWriteBack),
         _ => None,
     }
 }
 
-fn disk_cache(properties: &Value) -> FieldReading<DiskCache> {
+fn disk_cache(properties: &Value) -> FieldReading<MemberDiskCache> {
     parse_field(properties, &["Disk Cache Policy"], |word| match word {
-        "disabled" => Some(DiskCache::Off),
-        "enabled" => Some(DiskCache::On),
-        "default" => Some(DiskCache::DiskDefault),
+        "disabled" => Some(MemberDiskCache::Off),
+        "enabled" => Some(MemberDiskCache::On),
+        "default" => Some(MemberDiskCache::DiskDefault),
         _ => None,
     })
 }

@@ -1,12 +1,11 @@
-//! Synonyms of keys and headings, one table per family of tools.
-//!
-//! The first name of a row is canonical; parsers use no other.
+//! Synonyms of keys and headings, one table per family of tools. Parsers use only the canonical
+//! names.
 
 /// Rows of synonyms, the canonical name first.
 pub type Synonyms = &'static [&'static [&'static str]];
 
 /// Keys of storcli, perccli, storcli2 and perccli2. *BBU* stands for batteries and flash modules
-/// (CacheVault); storcli prints *Energy Pack* since 7.24, storcli2 always.
+/// (CacheVault); storcli prints *Energy Pack* from 7.24 on, storcli2 always.
 pub const MEGARAID_JSON: Synonyms = &[
     &["BBU", "Energy Pack", "EnergyPack"],
     &["BBU Status", "Energy Pack Status", "EnergyPack Status"],
@@ -33,7 +32,7 @@ pub const MEGARAID_JSON: Synonyms = &[
     &["Disk Cache Policy", "Drive Write Cache Policy"],
 ];
 
-/// For text output: storcli's tables and MegaCli.
+/// Keys of text output: storcli's tables and MegaCli.
 pub const MEGARAID: Synonyms = &[
     &["battery state", "bbu state", "energy pack state"],
     &["battery pack missing", "energy pack missing"],
@@ -104,7 +103,7 @@ pub const ADAPTEC: Synonyms = &[
     ],
 ];
 
-/// arcconf's headings for the battery or capacitors of the cache.
+/// Headings under which arcconf prints the battery or capacitors of the cache.
 pub const BACKUP_UNITS: [&str; 6] = [
     "battery",
     "zmm",

@@ -1,15 +1,15 @@
 //! Hosts with one disk behind a controller, from the tool's answer to the facts. The central
-//! property: nothing becomes safer by removing parts of an answer.
+//! property: no fact becomes safer when parts of an answer are removed.
 
 mod changes;
-mod machine;
-mod public;
+mod controller_host;
+mod public_samples;
 
 use proptest::prelude::*;
 use serde_json::Value;
 
 use self::changes::changes;
-use self::machine::{ALL, HEALTHY, Machine, controller_columns};
+use self::controller_host::{ALL, ControllerHost, HEALTHY, controller_columns};
 use super::samples::*;
 use super::{COLLECTOR, REPORTED_FACTS};
 use crate::collector::Request;
@@ -17,7 +17,7 @@ use crate::facts::catalog::controller;
 use crate::facts::{Reading, Remedy, Subject, UnknownReason};
 use crate::host::{RecordedHost, RecordingHost, Tool};
 
-/// Values that count as safe, in the order of [`REPORTED_FACTS`].
+/// The values that count as safe, in the order of [`REPORTED_FACTS`].
 const SAFE: [&[&str]; 5] = [
     &["healthy"],
     &["write back", "write through"],
@@ -26,17 +26,16 @@ const SAFE: [&[&str]; 5] = [
     &["off"],
 ];
 
-/// The first fact that became safe.
-fn safer(before: &[String; 5], after: &[String; 5]) -> Option<usize> {
+fn first_safer_fact(before: &[String; 5], after: &[String; 5]) -> Option<usize> {
     (0..5).find(|&i| SAFE[i].contains(&after[i].as_str()) && after[i] != before[i])
 }
 
 #[test]
 fn a_healthy_controller_is_told_by_every_tool() {
-    for machine in Machine::all() {
+    for machine in ControllerHost::all() {
         assert_eq!(machine.columns(), HEALTHY, "{:?}", machine.answers[0].0);
     }
-    let facts = Machine::storcli().facts(&Request::default(), true);
+    let facts = ControllerHost::storcli().facts(&Request::default(), true);
     let disk = Subject::device("sda");
     assert_eq!(
         facts.value(&disk, &controller::MODEL).as_deref(),
@@ -65,12 +64,12 @@ fn every_state_and_policy_is_understood() {
     }
 }
 
-/// Synonyms of keys give the same facts, for every family.
+/// Synonyms of keys lead to the same facts, in every family.
 #[test]
 fn every_name_of_one_thing_is_read_alike() {
     use super::synonyms::{ADAPTEC, MEGARAID, MEGARAID_JSON, SMART_ARRAY};
     let mut tried = 0;
-    for machine in Machine::all() {
+    for machine in ControllerHost::all() {
         let tool = machine.answers[0].0;
         let names: Vec<&[&str]> = match tool {
             Tool::Arcconf => ADAPTEC.to_vec(),
@@ -85,7 +84,7 @@ fn every_name_of_one_thing_is_read_alike() {
             {
                 let mut renamed = machine.clone();
                 for (.., answer) in &mut renamed.answers {
-                    *answer = with_name(answer, old, new);
+                    *answer = rename_key(answer, old, new);
                 }
                 tried += usize::from(renamed.answers != machine.answers);
                 assert_eq!(
@@ -100,8 +99,9 @@ fn every_name_of_one_thing_is_read_alike() {
     assert!(tried > 40, "{tried}");
 }
 
-/// An answer with a key renamed: quoted in JSON, at the start of a line or after a comma in text.
-fn with_name(answer: &str, old: &str, new: &str) -> String {
+/// Renames a key in an answer: quoted in JSON, at the start of a line or after a comma in plain
+/// output.
+fn rename_key(answer: &str, old: &str, new: &str) -> String {
     let quoted = answer.replace(&format!("\"{old}\""), &format!("\"{new}\""));
     let line = |line: &str| {
         let lower = line.to_ascii_lowercase();
@@ -120,8 +120,8 @@ fn with_name(answer: &str, old: &str, new: &str) -> String {
     quoted.split('\n').map(line).collect::<Vec<_>>().join("\n")
 }
 
-/// All documents without one key or element.
-fn without_one(value: &Value) -> Vec<Value> {
+/// All documents that lack one key or element.
+fn documents_without_one(value: &Value) -> Vec<Value> {
     let mut all = Vec::new();
     match value {
         Value::Object(map) => {
@@ -129,7 +129,7 @@ fn without_one(value: &Value) -> Vec<Value> {
                 let mut rest = map.clone();
                 rest.remove(key);
                 all.push(Value::Object(rest));
-                for smaller in without_one(inner) {
+                for smaller in documents_without_one(inner) {
                     let mut changed = map.clone();
                     changed.insert(key.clone(), smaller);
                     all.push(Value::Object(changed));
@@ -141,7 +141,7 @@ fn without_one(value: &Value) -> Vec<Value> {
                 let mut rest = list.clone();
                 rest.remove(i);
                 all.push(Value::Array(rest));
-                for smaller in without_one(inner) {
+                for smaller in documents_without_one(inner) {
                     let mut changed = list.clone();
                     changed[i] = smaller;
                     all.push(Value::Array(changed));
@@ -153,10 +153,9 @@ fn without_one(value: &Value) -> Vec<Value> {
     all
 }
 
-/// All answers without one key or line.
 fn smaller_answers(answer: &str) -> Vec<String> {
     if let Ok(document) = serde_json::from_str::<Value>(answer) {
-        return without_one(&document)
+        return documents_without_one(&document)
             .iter()
             .map(Value::to_string)
             .collect();
@@ -169,7 +168,7 @@ fn smaller_answers(answer: &str) -> Vec<String> {
 #[test]
 #[ignore = "exhaustive"]
 fn taking_anything_away_makes_nothing_safer() {
-    // Not all firmware prints these lines.
+    // Some firmware does not print these lines.
     const NOT_EVERYWHERE: [&str; 11] = [
         "Global Physical",
         "Over temperature",
@@ -188,19 +187,20 @@ fn taking_anything_away_makes_nothing_safer() {
         .into_iter()
         .filter(|(_, _, new, ..)| !not_everywhere(new));
     let changed = changed.map(|(machine, old, new, ..)| machine.with_replaced(old, new));
-    for machine in Machine::all().into_iter().chain(changed) {
+    for machine in ControllerHost::all().into_iter().chain(changed) {
         let before = machine.columns();
         for which in 0..machine.answers.len() {
             for answer in smaller_answers(&machine.answers[which].2) {
                 let after = machine.clone().with_answer(which, answer.clone()).columns();
-                let wrong = safer(&before, &after);
+                let wrong = first_safer_fact(&before, &after);
                 assert!(wrong.is_none(), "{before:?} became {after:?} by\n{answer}");
             }
         }
     }
 }
 
-/// Two controllers: the disk's own, and a worse one whose entry may move or be lost.
+/// The disk is behind the worse of two controllers. No lost part of an answer gives it the better
+/// controller's facts.
 #[test]
 fn nothing_is_taken_over_from_another_controller() {
     let of_other = |text: &str| {
@@ -214,13 +214,13 @@ fn nothing_is_taken_over_from_another_controller() {
             |text: &str| serde_json::from_str::<Value>(text).unwrap()["Controllers"][0].clone();
         serde_json::json!({ "Controllers": [list(other), list(text)] }).to_string()
     };
-    // sda is behind a controller without battery; the healthy one has other disks.
+    // sda is behind a controller without a battery; the healthy controller has other disks.
     let bad = STORCLI_ALL
         .replace("\"BBU\" : \"Present\"", "\"BBU\" : \"Absent\"")
         .replace("\"Cachevault_Info\"", "\"Other\"")
         .replace("RWBD", "RAWBD")
         .replace("dsbl", "enbl");
-    let mut machine = Machine::storcli();
+    let mut machine = ControllerHost::storcli();
     machine.answers[0].2 = both(&bad, &of_other(STORCLI_ALL));
     machine.answers[1].2 = both(STORCLI_VOLUMES, &of_other(STORCLI_VOLUMES));
     let before = machine.columns();
@@ -232,7 +232,7 @@ fn nothing_is_taken_over_from_another_controller() {
         for answer in smaller_answers(&machine.answers[which].2) {
             let after = machine.clone().with_answer(which, answer.clone()).columns();
             assert!(
-                safer(&before, &after).is_none(),
+                first_safer_fact(&before, &after).is_none(),
                 "{before:?} became {after:?} by\n{answer}"
             );
         }
@@ -241,9 +241,9 @@ fn nothing_is_taken_over_from_another_controller() {
 
 #[test]
 fn what_a_controller_passes_on_is_not_protected_by_it() {
-    let jbod = Machine {
+    let jbod = ControllerHost {
         address: "0:0:5:0",
-        ..Machine::storcli()
+        ..ControllerHost::storcli()
     };
     assert_eq!(jbod.columns(), ["?"; 5]);
     let facts = jbod.facts(&Request::default(), true);
@@ -254,10 +254,10 @@ fn what_a_controller_passes_on_is_not_protected_by_it() {
         Some("none")
     );
     // In HBA mode disks have their own models, and none is listed as a volume.
-    let hba = Machine {
+    let hba = ControllerHost {
         model: "HP EG0300FBDBR",
         wwid: "naa.5000c50012345678",
-        ..Machine::ssacli()
+        ..ControllerHost::ssacli()
     };
     let hba = hba.with_replaced("/dev/sda", "/dev/sdb");
     assert_eq!(hba.columns(), ["?"; 5]);
@@ -272,12 +272,12 @@ fn what_a_controller_passes_on_is_not_protected_by_it() {
 
 #[test]
 fn who_may_not_ask_or_has_no_tool_is_told_what_helps() {
-    let reading = |machine: &Machine, request: &Request, privileged| {
+    let reading = |machine: &ControllerHost, request: &Request, privileged| {
         machine
             .facts(request, privileged)
             .get(&Subject::device("sda"), &controller::BATTERY)
     };
-    let machine = Machine::storcli();
+    let machine = ControllerHost::storcli();
     let request = Request::default();
     let denied = reading(&machine, &request, false);
     assert!(matches!(
@@ -288,8 +288,8 @@ fn who_may_not_ask_or_has_no_tool_is_told_what_helps() {
             ..
         }
     ));
-    let install = |machine: Machine| match reading(
-        &Machine {
+    let install = |machine: ControllerHost| match reading(
+        &ControllerHost {
             answers: Vec::new(),
             ..machine
         },
@@ -302,27 +302,27 @@ fn who_may_not_ask_or_has_no_tool_is_told_what_helps() {
         } => name,
         other => panic!("{other:?}"),
     };
-    assert_eq!(install(Machine::storcli()), "storcli");
+    assert_eq!(install(ControllerHost::storcli()), "storcli");
     assert_eq!(
-        install(Machine {
+        install(ControllerHost {
             model: "DELL PERC H730 Mini",
-            ..Machine::storcli()
+            ..ControllerHost::storcli()
         }),
         "perccli"
     );
-    assert_eq!(install(Machine::ssacli()), "ssacli");
-    assert_eq!(install(Machine::arcconf()), "arcconf");
-    assert_eq!(install(Machine::storcli2()), "storcli2");
+    assert_eq!(install(ControllerHost::ssacli()), "ssacli");
+    assert_eq!(install(ControllerHost::arcconf()), "arcconf");
+    assert_eq!(install(ControllerHost::storcli2()), "storcli2");
     assert_eq!(
-        install(Machine {
+        install(ControllerHost {
             model: "DELL PERC H965i Front",
-            ..Machine::storcli2()
+            ..ControllerHost::storcli2()
         }),
         "perccli2"
     );
-    let unknown = Machine {
+    let unknown = ControllerHost {
         driver: "arcmsr",
-        ..Machine::storcli()
+        ..ControllerHost::storcli()
     };
     assert!(matches!(
         reading(&unknown, &request, true),
@@ -342,16 +342,16 @@ fn who_may_not_ask_or_has_no_tool_is_told_what_helps() {
             ..
         }
     ));
-    let disk = Machine {
+    let disk = ControllerHost {
         driver: "ahci",
-        ..Machine::storcli()
+        ..ControllerHost::storcli()
     };
     assert_eq!(reading(&disk, &request, true), Reading::not_collected());
 }
 
 #[test]
 fn a_tool_that_knows_no_controller_leaves_the_next_one_to_be_asked() {
-    let mut machine = Machine::megacli();
+    let mut machine = ControllerHost::megacli();
     let none = r#"{"Controllers":[{"Command Status":{"Status":"Failure","Description":"No Controller found"}}]}"#;
     machine.answers.push((Tool::Storcli, ALL, none.to_owned()));
     assert_eq!(machine.columns(), HEALTHY);
@@ -384,16 +384,16 @@ fn masked_captures_tell_the_same_of_nobodys_hardware() {
         "Z1P34951",
     ];
     let mut told = 0;
-    for machine in Machine::all() {
+    for machine in ControllerHost::all() {
         let host = machine.host();
         let recording = RecordingHost::new(&host);
         let mut facts = machine.bare_facts(true);
         (COLLECTOR.run)(&recording, &Request::default(), &mut facts);
         told += identities
             .iter()
-            .filter(|id| recording.archive("", false).contains(*id))
+            .filter(|id| recording.render_capture("", false).contains(*id))
             .count();
-        let masked = recording.archive("", true);
+        let masked = recording.render_capture("", true);
         for identity in identities {
             assert!(!masked.contains(identity), "{identity} in {masked}");
         }
@@ -419,13 +419,13 @@ proptest! {
         super::arcconf::parse(1, &answer);
         super::storcli2::parse(&answer, STORCLI2_VOLUMES.as_bytes());
         super::storcli2::parse(STORCLI2_ALL.as_bytes(), &answer);
-        super::arcconf::count(&answer);
+        super::arcconf::controller_count(&answer);
     }
 
-    /// An unknown line changes nothing, at any position.
+    /// An unknown line changes no fact, at any position.
     #[test]
     fn lines_of_strangers_cost_nothing(which in 0_usize..6, at: prop::sample::Index, line in "~[ -9;-~]{0,30}(: [ -~]{0,20})?") {
-        let machines = [Machine::megacli(), Machine::ssacli(), Machine::arcconf(), Machine::storcli_tables("/c0/cv show status nolog", STORCLI_FLASH), Machine::smartraid(), Machine::arcconf_two("0:0:0:0")];
+        let machines = [ControllerHost::megacli(), ControllerHost::ssacli(), ControllerHost::arcconf(), ControllerHost::storcli_tables("/c0/cv show status nolog", STORCLI_FLASH), ControllerHost::smartraid(), ControllerHost::arcconf_two("0:0:0:0")];
         let machine = machines[which].clone();
         let last = machine.answers.len() - 1;
         let mut lines: Vec<&str> = machine.answers[last].2.lines().collect();
@@ -434,7 +434,6 @@ proptest! {
         prop_assert_eq!(machine.with_answer(last, answer).columns(), HEALTHY.map(str::to_owned));
     }
 
-    /// A changed value makes nothing safer.
     #[test]
     fn other_values_make_nothing_safer(at: prop::sample::Index, word in prop_oneof![Just("null"), Just("[]"), Just("-1"), Just("\"\""), Just("{}"), Just("\"~\"")]) {
         let starts: Vec<usize> = STORCLI_ALL.match_indices(" : ").map(|(i, _)| i + 3).collect();
@@ -446,17 +445,16 @@ proptest! {
             None => rest.find([',', ' ', '\n']).unwrap(),
         };
         let answer = format!("{}{word}{}", &STORCLI_ALL[..start], &rest[end..]);
-        let machine = Machine::storcli();
+        let machine = ControllerHost::storcli();
         let after = machine.clone().with_answer(0, answer).columns();
-        prop_assert!(safer(&machine.columns(), &after).is_none());
+        prop_assert!(first_safer_fact(&machine.columns(), &after).is_none());
     }
 }
 
-/// The battery of an external storage system between controllers is not theirs.
 #[test]
 fn what_another_storage_system_has_is_not_the_controllers() {
     let elsewhere = "MSA1500 CS in MY STORAGE\n   Battery/Capacitor Count: 1\n   Battery/Capacitor Status: OK\n";
-    let machine = Machine::ssacli();
+    let machine = ControllerHost::ssacli();
     let with = |detail: String| machine.clone().with_answer(0, detail).columns();
     let without = SSACLI_DETAIL.replace(
         "   Battery/Capacitor Count: 1\n   Battery/Capacitor Status: OK\n",
@@ -467,10 +465,10 @@ fn what_another_storage_system_has_is_not_the_controllers() {
     assert_eq!(with(format!("\n{elsewhere}{SSACLI_DETAIL}")), HEALTHY);
 }
 
-/// Disk caches count only for the volume of these disks.
+/// The cache of a disk counts only for the volumes on that disk.
 #[test]
 fn the_disks_of_other_volumes_say_nothing() {
-    let [own, other] = ["0:0:0:0", "0:0:1:0"].map(Machine::arcconf_two);
+    let [own, other] = ["0:0:0:0", "0:0:1:0"].map(ControllerHost::arcconf_two);
     assert_eq!(own.columns(), HEALTHY);
     assert_eq!(
         other.columns(),
@@ -482,7 +480,6 @@ fn the_disks_of_other_volumes_say_nothing() {
     }
 }
 
-/// With masked serial numbers and every notation of ports, each volume keeps its own disks.
 #[test]
 fn disks_are_found_by_place_where_serial_numbers_are_masked() {
     let places = [
@@ -512,7 +509,7 @@ fn disks_are_found_by_place_where_serial_numbers_are_masked() {
             });
             for answer in [masked, only_disks] {
                 let caches = ["0:0:0:0", "0:0:1:0"].map(|at| {
-                    Machine::arcconf_two(at)
+                    ControllerHost::arcconf_two(at)
                         .with_answer(0, answer.clone())
                         .columns()[4]
                         .clone()
@@ -544,7 +541,7 @@ fn a_lost_disk_makes_no_cache_better() {
                 answer = answer.replace(serial.0, serial.1);
             }
             for (at, own) in [("0:0:0:0", 0b11), ("0:0:1:0", 0b1100)] {
-                let cache = Machine::arcconf_two(at)
+                let cache = ControllerHost::arcconf_two(at)
                     .with_answer(0, answer.clone())
                     .columns()[4]
                     .clone();
@@ -555,15 +552,15 @@ fn a_lost_disk_makes_no_cache_better() {
     }
 }
 
-/// If the interlock opens, it opens for each fact alone: no two closing facts open it together.
+/// If two changes together leave every fact safe, each of them alone does so too.
 #[test]
 fn no_two_deviations_come_to_what_opens_the_interlock() {
-    let opens = |machine: &Machine| machine.columns() == HEALTHY;
+    let opens = |machine: &ControllerHost| machine.columns() == HEALTHY;
     let all: Vec<_> = changes()
         .into_iter()
         .map(|(machine, old, new, ..)| (machine, old, new))
         .collect();
-    let says = |machine: &Machine, old: &str| {
+    let says = |machine: &ControllerHost, old: &str| {
         machine
             .answers
             .iter()
@@ -573,8 +570,9 @@ fn no_two_deviations_come_to_what_opens_the_interlock() {
     for (at, (machine, old, new)) in all.iter().enumerate() {
         let first = machine.clone().with_replaced(old, new);
         alone += usize::from(opens(&first));
-        let same =
-            |other: &Machine| other.answers == machine.answers && other.address == machine.address;
+        let same = |other: &ControllerHost| {
+            other.answers == machine.answers && other.address == machine.address
+        };
         for (_, also, then) in all
             .iter()
             .skip(at + 1)

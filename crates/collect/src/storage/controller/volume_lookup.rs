@@ -1,9 +1,9 @@
 //! Finds the RAID volume behind a disk.
 //!
-//! A volume matches by the disk's node, its world-wide name, or its number in the SCSI address,
-//! which counts only if the controller's PCI address is known. An ambiguous disk stays unknown:
-//! nothing is inherited from another controller. A passed-through disk (JBOD, HBA mode) is no
-//! volume, and the controller's battery does not protect it.
+//! A volume matches by the disk's node, its world-wide name, or its number in the SCSI address. The
+//! number counts only if the controller's PCI address is known. An ambiguous disk stays unknown. A
+//! passed-through disk (JBOD, HBA mode) is not a volume, and the controller's battery does not
+//! protect it.
 
 use super::report::{Adapter, Pci, Volume, parse_pci};
 
@@ -15,31 +15,30 @@ pub enum VolumeAddressing {
     MegaRaid,
     /// Volumes have channel 0 (`CONTAINER_CHANNEL` in drivers/scsi/aacraid/aacraid.h).
     Aacraid,
-    /// The address does not help, but only volumes have the model *LOGICAL VOLUME*
+    /// The address does not show the volume. Only volumes have the model *LOGICAL VOLUME*
     /// (drivers/scsi/hpsa.c passes the firmware's answer on unchanged).
     SmartArray,
-    /// The address does not help.
+    /// The address does not show the volume.
     Opaque,
 }
 
 #[derive(Clone, Debug, Default)]
 pub struct DiskIdentity {
-    /// Path of its node in /dev.
+    /// The path of the disk's node in /dev.
     pub node: String,
-    /// World-wide name, hexadecimal digits in lower case.
+    /// The world-wide name: hexadecimal digits in lower case.
     pub wwn: Option<String>,
-    /// Model as the kernel shows it.
     pub model: String,
-    /// PCI address of its controller.
     pub pci: Option<Pci>,
-    /// Channel and target of its SCSI address.
+    /// Channel and target of the SCSI address.
     pub address: Option<(u32, u32)>,
-    /// RAID level that the driver reports (hpsa and smartpqi); `N/A` for a disk that is no volume.
+    /// The RAID level that the driver reports (hpsa and smartpqi); `N/A` for a disk that is not a
+    /// volume.
     pub raid_level: Option<String>,
 }
 
 impl DiskIdentity {
-    /// Adds controller and SCSI address from the device path.
+    /// Adds the controller and the SCSI address from the device path.
     pub fn with_device_path(mut self, place: &str) -> Self {
         let parts: Vec<&str> = place.split('/').collect();
         let host = parts
@@ -63,10 +62,9 @@ impl DiskIdentity {
         self
     }
 
-    /// A volume, or a passed-through disk; `None` if unknown.
+    /// Whether the disk is a volume, not a passed-through disk; `None` if unknown.
     fn is_volume(&self, addresses: VolumeAddressing) -> Option<bool> {
         match (addresses, self.address) {
-            // `raid_level_show` of hpsa.c and `pqi_raid_level_show` of smartpqi_init.c.
             (VolumeAddressing::SmartArray | VolumeAddressing::Opaque, _)
                 if self.raid_level.as_deref() == Some("N/A") =>
             {
@@ -81,11 +79,11 @@ impl DiskIdentity {
         }
     }
 
-    /// The volume's number in the address.
+    /// The volume's number according to the SCSI address.
     fn target_number(&self, addresses: VolumeAddressing) -> Option<u32> {
         let (channel, target) = self.address?;
         match addresses {
-            // `MEGASAS_DEV_INDEX`: 128 to a channel.
+            // Each channel has 128 numbers (`MEGASAS_DEV_INDEX`).
             VolumeAddressing::MegaRaid => Some(channel % 2 * 128 + target),
             VolumeAddressing::Aacraid => Some(target),
             VolumeAddressing::SmartArray | VolumeAddressing::Opaque => None,
@@ -101,13 +99,13 @@ fn is_number(text: &str) -> bool {
 pub enum VolumeMatch<'a> {
     Volume(&'a Adapter, &'a Volume),
     OneOf(Vec<(&'a Adapter, &'a Volume)>),
-    /// The controller passes the disk through; it is no volume.
     PassThrough,
-    /// Unknown, with the reason.
+    /// The volume is unknown, for this reason.
     NotFound(String),
 }
 
-/// `controllers` is the number of PCI addresses with such controllers.
+/// Finds the volume of a disk. `controllers` is the number of controllers of this family, counted
+/// by PCI address.
 pub fn find_volume<'a>(
     disk: &DiskIdentity,
     adapters: &'a [Adapter],
@@ -135,13 +133,13 @@ pub fn find_volume<'a>(
         ),
         _ => {
             return VolumeMatch::NotFound(
-                "its tool lists two controllers at one PCI address".to_owned(),
+                "the controller's tool lists two controllers at one PCI address".to_owned(),
             );
         }
     };
     if candidates.is_empty() {
         return VolumeMatch::NotFound(
-            "its tool lists no controller at this PCI address".to_owned(),
+            "the controller's tool lists no controller at this PCI address".to_owned(),
         );
     }
     let target = disk.target_number(addresses);
@@ -172,23 +170,25 @@ pub fn find_volume<'a>(
             VolumeMatch::Volume(adapter, volume)
         }
         _ if volumes.is_empty() => {
-            VolumeMatch::NotFound("its tool lists no matching volume".to_owned())
+            VolumeMatch::NotFound("the controller's tool lists no matching volume".to_owned())
         }
         _ if is_volume == Some(true)
             && (is_sure || here.is_empty() && adapters.len() >= controllers) =>
         {
             VolumeMatch::OneOf(volumes)
         }
-        _ => VolumeMatch::NotFound("unclear which volume it is, or whether it is one".to_owned()),
+        _ => VolumeMatch::NotFound(
+            "it is unclear whether this disk is a volume, and which one".to_owned(),
+        ),
     }
 }
 
-/// Whether a volume has this disk's node or world-wide name.
+/// Whether the volume has the disk's node or world-wide name.
 fn matches_identity(disk: &DiskIdentity, volume: &Volume) -> bool {
     volume.node.as_ref() == Some(&disk.node) || volume.wwn.is_some() && volume.wwn == disk.wwn
 }
 
-/// Whether a volume has another node or world-wide name than this disk.
+/// Whether the volume has a different node or world-wide name than the disk.
 fn contradicts_identity(disk: &DiskIdentity, volume: &Volume) -> bool {
     let other_node = volume.node.as_ref().is_some_and(|node| *node != disk.node);
     let other_wwn = matches!((&volume.wwn, &disk.wwn), (Some(one), Some(other)) if one != other);
@@ -197,7 +197,7 @@ fn contradicts_identity(disk: &DiskIdentity, volume: &Volume) -> bool {
 
 #[cfg(test)]
 mod tests {
-    //! Disks matched with volumes by name or number, or not at all.
+    //! Disks that match a volume by name or number, or match none.
 
     use super::super::report::{Adapter, FieldReading, Volume};
     use super::{DiskIdentity, VolumeAddressing, VolumeMatch, find_volume};
@@ -238,7 +238,7 @@ mod tests {
     const PASSED_ON: &str =
         "../../devices/pci0000:00/0000:02:00.0/host3/target3:0:1/3:0:1:0/block/sda";
 
-    /// The volume's name, `|` between several, `passed on`, or nothing.
+    /// The names of the matching volumes separated by `|`, `passed on`, or an empty string.
     fn volume_names(
         disk: &DiskIdentity,
         adapters: &[Adapter],
@@ -289,7 +289,7 @@ mod tests {
             "",
             "the list lacks this number"
         );
-        // Channel 3 begins with number 128.
+        // Channel 3 starts with number 128.
         let far = disk(&VOLUME_1.replace("3:2:1", "3:3:1"));
         assert_eq!(
             volume_names(
@@ -349,7 +349,7 @@ mod tests {
         );
     }
 
-    /// hpsa and smartpqi report a RAID level for volumes, `N/A` for other disks.
+    /// hpsa and smartpqi report a RAID level for volumes, and `N/A` for other disks.
     #[test]
     fn the_driver_says_which_disk_is_no_volume() {
         let volumes = [volume("a", None, None, None)];

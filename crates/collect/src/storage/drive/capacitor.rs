@@ -1,32 +1,33 @@
 //! The power-loss capacitor of an NVMe drive: log page C0h of the OCP Datacenter NVMe SSD
 //! Specification (*SMART / Health Information Extended*), as nvme-cli dumps any log page.
 //!
-//! C0h is vendor-specific, so the page counts only with its GUID and a published version. Log page
-//! C6h (components), feature C6h (interval of capacitor checks) and feature C2h (what the drive
-//! does when the capacitor fails) do not show its state, so they are not read.
+//! C0h is vendor-specific, so the page counts only with its GUID and a published version. Three
+//! other sources do not show the capacitor's state and are not read: log page C6h (components),
+//! feature C6h (check interval) and feature C2h (behaviour on failure).
 
 use super::drive_query::{DriveFacts, DriveQuery, refusal_as};
 use crate::facts::catalog::device::{self, Capacitor};
 use crate::facts::{Reading, UnknownReason, Value};
 use crate::host::Tool;
 
-/// The node of the disk follows.
+/// The arguments before the disk's device node.
 const GET_LOG_ARGUMENTS: [&str; 5] = ["get-log", "-i", "0xc0", "-l", "512"];
 
 const LENGTH: usize = 512;
 
-/// Bytes per line of a dump.
+/// Bytes per line of nvme-cli's dump.
 const DUMP_WIDTH: usize = 16;
 
-/// Bytes 496 to 511, in page order.
+/// The page's GUID: bytes 496 to 511, in page order.
 const GUID: [u8; 16] = [
     0xc5, 0xaf, 0x10, 0x28, 0xea, 0xbf, 0xf2, 0xa4, 0x9c, 0x4f, 0x6f, 0x7c, 0xc9, 0x14, 0xd5, 0xaf,
 ];
 
-/// Page versions of specification 1.0, 2.0 and 2.5; the fields used are at the same offsets in all.
+/// The page's versions in specifications 1.0, 2.0 and 2.5. The fields used have the same offsets in
+/// all.
 const VERSIONS: [u64; 3] = [2, 3, 4];
 
-/// Capacitor Health of a drive without capacitor.
+/// The value of Capacitor Health for a drive without a capacitor.
 const NO_CAPACITOR: u64 = 0xffff;
 
 pub fn query_capacitor(questions: &DriveQuery, drive: &mut DriveFacts) {
@@ -46,7 +47,7 @@ pub fn query_capacitor(questions: &DriveQuery, drive: &mut DriveFacts) {
         let says = format!("`{}` does not show {LENGTH} bytes", answer.argv);
         return record_refusal(&Reading::unknown(UnknownReason::Malformed, says), drive);
     };
-    let Some(said) = LogPage::parse(&page) else {
+    let Some(said) = CapacitorLogPage::parse(&page) else {
         if is_damaged(&page) {
             let says = format!(
                 "`{}` shows the page with damage in its GUID, version or reserved bytes",
@@ -67,7 +68,7 @@ pub fn query_capacitor(questions: &DriveQuery, drive: &mut DriveFacts) {
     );
     drive.insert(
         &device::NVME_CAPACITOR_PERCENT,
-        answer.reading(said.percent(), "the capacitor's remaining health"),
+        answer.reading_or_absent(said.percent(), "the capacitor's remaining health"),
     );
     drive.insert(
         &device::NVME_PLP_STARTS,
@@ -90,17 +91,16 @@ fn record_figures_refusal(refusal: &Reading<Value>, drive: &mut DriveFacts) {
     drive.insert(&device::NVME_INCOMPLETE_SHUTDOWNS, refusal_as(refusal));
 }
 
-/// The fields used.
 #[derive(Debug, PartialEq, Eq)]
-pub struct LogPage {
-    /// Capacitor Health: percent of design, or [`NO_CAPACITOR`].
+pub struct CapacitorLogPage {
+    /// Capacitor Health in percent of the design value, or [`NO_CAPACITOR`].
     health: u64,
     plp_starts: u64,
     incomplete_shutdowns: u64,
 }
 
-impl LogPage {
-    /// `None` for another page or an unpublished version.
+impl CapacitorLogPage {
+    /// Parses the page; `None` if it is another page or has an unpublished version.
     pub fn parse(page: &[u8]) -> Option<Self> {
         let known =
             page.get(496..LENGTH)? == GUID && VERSIONS.contains(&little_endian(page, 494, 2)?);
@@ -127,8 +127,8 @@ impl LogPage {
     }
 }
 
-/// Whether it is this page with damage: part of its GUID matches, or the version is implausibly
-/// high.
+/// Whether the page is a damaged C0h page: only part of the GUID matches, or the version is
+/// implausibly high.
 fn is_damaged(page: &[u8]) -> bool {
     let guid = page.get(496..LENGTH).unwrap_or_default();
     let alike = guid
@@ -140,7 +140,7 @@ fn is_damaged(page: &[u8]) -> bool {
     alike >= GUID.len() / 2 && (alike < GUID.len() || !published)
 }
 
-/// Up to eight bytes.
+/// A number of up to eight bytes at offset `at`.
 fn little_endian(page: &[u8], at: usize, bytes: usize) -> Option<u64> {
     let bytes = page.get(at..at.checked_add(bytes)?)?;
     Some(
@@ -151,7 +151,7 @@ fn little_endian(page: &[u8], at: usize, bytes: usize) -> Option<u64> {
     )
 }
 
-/// Lines of offset, 16 bytes and their characters; `None` unless complete and in order.
+/// Parses lines of offset, 16 bytes and their characters; `None` unless complete and in order.
 pub fn parse_dump(dump: &[u8]) -> Option<Vec<u8>> {
     let mut page = Vec::new();
     for line in str::from_utf8(dump).ok()?.lines() {

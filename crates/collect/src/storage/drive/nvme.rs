@@ -1,6 +1,6 @@
-//! NVMe disks: `nvme id-ctrl` shows a volatile write cache, `nvme get-feature -f 6` whether it is
-//! on, `nvme smart-log` warnings; without nvme-cli `smartctl -H` shows the warnings. The
-//! capacitor's log page is read in [`super::capacitor`].
+//! NVMe disks: `nvme id-ctrl` shows whether there is a volatile write cache, `nvme get-feature -f
+//! 6` whether that cache is on, `nvme smart-log` warnings. Without nvme-cli, `smartctl -H` shows
+//! the warnings.
 //!
 //! Output formats follow nvme-cli (nvme-print.c, `json_nvme_id_ctrl` and `json_smart_log`) and
 //! smartmontools (nvmeprint.cpp). Newer versions print warnings as an object instead of a number. A
@@ -14,7 +14,7 @@ use crate::facts::catalog::device::{self, DriveCache, NvmeWarning};
 use crate::facts::{Reading, UnknownReason};
 use crate::host::Tool;
 
-/// Bits of Critical Warning from bit 0, with nvme-cli's keys.
+/// The bits of Critical Warning, from bit 0 on, with nvme-cli's keys.
 const WARNINGS: [(NvmeWarning, &str); 6] = [
     (NvmeWarning::SpareLow, "available_spare"),
     (NvmeWarning::Temperature, "temp_threshold"),
@@ -28,30 +28,32 @@ pub fn query_drive(questions: &DriveQuery) -> DriveFacts {
     let mut drive = DriveFacts::default();
     let identity = questions.run_tool(Tool::Nvme, &["id-ctrl", "-o", "json"], &mut drive);
     let has_cache = match &identity {
-        Ok(answer) => answer.required(has_volatile_cache(&answer.json()), "`vwc`"),
+        Ok(answer) => answer.reading_or_malformed(has_volatile_cache(&answer.json()), "`vwc`"),
         Err(refusal) => refusal_as(refusal),
     };
     let awupf = match &identity {
-        Ok(answer) => answer.reading(answer.json().get("awupf").and_then(Json::as_u64), "`awupf`"),
+        Ok(answer) => {
+            answer.reading_or_absent(answer.json().get("awupf").and_then(Json::as_u64), "`awupf`")
+        }
         Err(refusal) => refusal_as(refusal),
     };
     let is_on = match (has_cache.value(), &identity) {
-        (Some(false), _) => Reading::unknown(
-            UnknownReason::Absent,
-            "it has no volatile cache that could be on or off",
-        ),
+        (Some(false), _) => {
+            Reading::unknown(UnknownReason::Absent, "the drive has no volatile cache")
+        }
         (_, Err(refusal)) => refusal_as(refusal),
         (_, Ok(_)) => {
             match questions.run_tool(Tool::Nvme, &["get-feature", "-f", "6", "-H"], &mut drive) {
-                Ok(answer) => {
-                    answer.reading(parse_cache_state(&answer.text), "whether the cache is on")
-                }
+                Ok(answer) => answer
+                    .reading_or_absent(parse_cache_state(&answer.text), "whether the cache is on"),
                 Err(refusal) => refusal_as(&refusal),
             }
         }
     };
     let warnings = match questions.run_tool(Tool::Nvme, &["smart-log", "-o", "json"], &mut drive) {
-        Ok(answer) => answer.required(warnings(&answer.json()), "`critical_warning`"),
+        Ok(answer) => {
+            answer.reading_or_malformed(critical_warnings(&answer.json()), "`critical_warning`")
+        }
         Err(refusal) => {
             let other = ["-q", "noserial", "-n", "standby", "-j", "-H"];
             match questions.run_tool(Tool::Smartctl, &other, &mut drive) {
@@ -60,7 +62,7 @@ pub fn query_drive(questions: &DriveQuery) -> DriveFacts {
             }
         }
     };
-    // Without nvme-cli this query would fail like the first.
+    // Without nvme-cli this query would fail as the first one did.
     match &identity {
         Ok(_) => capacitor::query_capacitor(questions, &mut drive),
         Err(refusal) => capacitor::record_refusal(refusal, &mut drive),
@@ -72,13 +74,12 @@ pub fn query_drive(questions: &DriveQuery) -> DriveFacts {
     drive
 }
 
-/// Bit 0 of VWC.
 pub fn has_volatile_cache(identity: &Json) -> Option<bool> {
     Some(identity.get("vwc")?.as_u64()? & 1 == 1)
 }
 
-/// `Volatile Write Cache Enable (WCE): Enabled`, after the feature's number and value, which must
-/// agree.
+/// Parses the line `Volatile Write Cache Enable (WCE): Enabled`. `None` unless that line agrees
+/// with the feature's value on the line before.
 pub fn parse_cache_state(answer: &[u8]) -> Option<DriveCache> {
     let text = String::from_utf8_lossy(answer);
     let mut lines = text.lines().map(str::trim);
@@ -87,7 +88,7 @@ pub fn parse_cache_state(answer: &[u8]) -> Option<DriveCache> {
         .find_map(|line| line.split_once("(WCE):"))?
         .1
         .trim();
-    // Printed with `%#x`: zero has no `0x`.
+    // nvme-cli prints the value with `%#x`, which prints zero without `0x`.
     let value = lines
         .find_map(|line| line.strip_prefix("get-feature:0x06")?.rsplit_once("value:"))?
         .1;
@@ -99,8 +100,8 @@ pub fn parse_cache_state(answer: &[u8]) -> Option<DriveCache> {
     }
 }
 
-/// A number, or an object with the number and each bit.
-pub fn warnings(log: &Json) -> Option<Vec<String>> {
+/// The warnings, from a number, or from an object with the number and each bit.
+pub fn critical_warnings(log: &Json) -> Option<Vec<String>> {
     let field = log.get("critical_warning")?;
     if let Some(bits) = field.as_u64() {
         return Some(warning_names(bits));
@@ -112,13 +113,13 @@ pub fn warnings(log: &Json) -> Option<Vec<String>> {
     Some(warning_names(bits))
 }
 
-/// smartctl prints the number.
+/// The warnings from smartctl, which prints the number.
 fn warnings_from_smartctl(answer: &ToolOutput) -> Reading<Vec<String>> {
     let bits = answer
         .json()
         .pointer("/smart_status/nvme/value")
         .and_then(Json::as_u64);
-    answer.required(bits.map(warning_names), "`smart_status/nvme`")
+    answer.reading_or_malformed(bits.map(warning_names), "`smart_status/nvme`")
 }
 
 fn warning_names(bits: u64) -> Vec<String> {

@@ -10,7 +10,7 @@ use serde_json::json;
 
 use super::{COLLECTOR, CONCURRENT_DISKS, MAX_DISKS, capacitor, nvme, smart, write_cache_flag};
 use crate::collector::Request;
-use crate::facts::catalog::device::{self, Content, DriveCache};
+use crate::facts::catalog::device::{self, ContentState, DriveCache};
 use crate::facts::catalog::{self, controller, host as machine, mount};
 use crate::facts::note::StorageNote;
 use crate::facts::{Choice, FactSet, Reading, Remedy, Source, Subject, UnknownReason};
@@ -21,7 +21,7 @@ const SMART: &str = "-q noserial -n standby -j -i -g wcache";
 const SMART_TEXT: &str = "-q noserial -n standby -g wcache";
 const HEALTH: &str = "-q noserial -n standby -j -H";
 
-fn run_of(tool: Tool, words: &str, node: &str) -> Question {
+fn run_question(tool: Tool, words: &str, node: &str) -> Question {
     Question::Run(
         tool,
         words.split(' ').chain([node]).map(str::to_owned).collect(),
@@ -51,7 +51,7 @@ fn disk(facts: &mut FactSet, name: &str, transport: &str) -> Subject {
     disk
 }
 
-fn mounted(facts: &mut FactSet, point: &str, disk: &Subject) {
+fn mount_disk(facts: &mut FactSet, point: &str, disk: &Subject) {
     let mount = Subject::mount(point);
     facts.insert_known(
         &mount,
@@ -83,21 +83,24 @@ fn collect(host: &FakeHost, transport: &str) -> FactSet {
         "sda"
     };
     let disk = disk(&mut facts, name, transport);
-    mounted(&mut facts, "/", &disk);
+    mount_disk(&mut facts, "/", &disk);
     (COLLECTOR.run)(host, &Request::default(), &mut facts);
     facts
 }
 
-fn nvme(vwc: u64, feature: &str, warning: &serde_json::Value) -> FakeHost {
+fn with_nvme_disk(vwc: u64, feature: &str, warning: &serde_json::Value) -> FakeHost {
     let node = "/dev/nvme0n1";
     FakeHost::default()
         .answer(
-            run_of(Tool::Nvme, "id-ctrl -o json", node),
+            run_question(Tool::Nvme, "id-ctrl -o json", node),
             json!({ "sn": "S1", "vwc": vwc, "awupf": 7 }).to_string(),
         )
-        .answer(run_of(Tool::Nvme, "get-feature -f 6 -H", node), feature)
         .answer(
-            run_of(Tool::Nvme, "smart-log -o json", node),
+            run_question(Tool::Nvme, "get-feature -f 6 -H", node),
+            feature,
+        )
+        .answer(
+            run_question(Tool::Nvme, "smart-log -o json", node),
             json!({ "critical_warning": warning, "temperature": 310 }).to_string(),
         )
 }
@@ -108,7 +111,7 @@ const OFF: &str = "get-feature:0x06 (Volatile Write Cache), Current value:000000
 #[test]
 fn nvme_disks_tell_their_cache_and_their_warnings() {
     let disk = Subject::device("nvme0n1");
-    let facts = collect(&nvme(7, ON, &json!(0)), "nvme");
+    let facts = collect(&with_nvme_disk(7, ON, &json!(0)), "nvme");
     assert_eq!(facts.value(&disk, &device::NVME_VOLATILE), Some(true));
     assert_eq!(
         facts.value(&disk, &device::DRIVE_CACHE),
@@ -116,7 +119,7 @@ fn nvme_disks_tell_their_cache_and_their_warnings() {
     );
     assert_eq!(facts.value(&disk, &device::NVME_WARNINGS), Some(Vec::new()));
     assert_eq!(facts.value(&disk, &device::NVME_AWUPF), Some(7));
-    let facts = collect(&nvme(1, OFF, &json!(0x18)), "nvme");
+    let facts = collect(&with_nvme_disk(1, OFF, &json!(0x18)), "nvme");
     assert_eq!(
         facts.value(&disk, &device::DRIVE_CACHE),
         Some(DriveCache::Off)
@@ -125,8 +128,8 @@ fn nvme_disks_tell_their_cache_and_their_warnings() {
         facts.value(&disk, &device::NVME_WARNINGS).unwrap(),
         ["read-only", "memory backup failed"]
     );
-    // Bits 2 and 1 of VWC mean something else; without a cache its state is not queried.
-    let host = nvme(
+    // Bits 2 and 1 of VWC mean something else. Without a cache, the cache's state is not queried.
+    let host = with_nvme_disk(
         6,
         ON,
         &json!({ "value": 1, "available_spare": 1, "vmbu_failed": 0 }),
@@ -141,7 +144,7 @@ fn nvme_disks_tell_their_cache_and_their_warnings() {
     assert_eq!(host.asked_questions().len(), 3);
 }
 
-/// Log page C0h as dumped by `nvme get-log`, from the published layout: GUID, version, Capacitor
+/// Log page C0h as dumped by `nvme get-log`, with the published layout: GUID, version, Capacitor
 /// Health, PLP Start Count and Incomplete Shutdowns.
 fn capacitor_page(guid: &[u8], version: u16, health: u16) -> String {
     let mut page = vec![0; 512];
@@ -190,8 +193,8 @@ fn a_capacitor_counts_only_on_a_page_of_the_published_kind() {
         (OCP.to_be_bytes(), 3, 118, Unreadable, None),
         (other, 3, 118, Unreadable, None),
     ] {
-        let host = nvme(0, "", &json!(0)).answer(
-            run_of(Tool::Nvme, "get-log -i 0xc0 -l 512", "/dev/nvme0n1"),
+        let host = with_nvme_disk(0, "", &json!(0)).answer(
+            run_question(Tool::Nvme, "get-log -i 0xc0 -l 512", "/dev/nvme0n1"),
             capacitor_page(&guid, version, health),
         );
         let facts = collect(&host, "nvme");
@@ -245,7 +248,7 @@ fn half_a_page_says_nothing_of_a_capacitor() {
         None
     );
     let disk = Subject::device("nvme0n1");
-    let facts = collect(&nvme(0, "", &json!(0)), "nvme");
+    let facts = collect(&with_nvme_disk(0, "", &json!(0)), "nvme");
     assert_eq!(
         facts.value(&disk, &device::NVME_CAPACITOR),
         None,
@@ -257,7 +260,8 @@ fn half_a_page_says_nothing_of_a_capacitor() {
 fn smartctl_knows_the_warnings_too() {
     let answer =
         json!({ "smart_status": { "passed": false, "nvme": { "value": 0x50 } } }).to_string();
-    let host = FakeHost::default().answer(run_of(Tool::Smartctl, HEALTH, "/dev/nvme0n1"), answer);
+    let host =
+        FakeHost::default().answer(run_question(Tool::Smartctl, HEALTH, "/dev/nvme0n1"), answer);
     let facts = collect(&host, "nvme");
     let disk = Subject::device("nvme0n1");
     assert_eq!(
@@ -280,13 +284,16 @@ fn half_an_answer_is_no_answer() {
         json!(-1),
     ] {
         assert_eq!(
-            nvme::warnings(&json!({ "critical_warning": warning })),
+            nvme::critical_warnings(&json!({ "critical_warning": warning })),
             None
         );
     }
-    // Number and bits differ: warnings of both count.
+    // If number and bits differ, the warnings of both count.
     let both = json!({ "critical_warning": { "value": 0, "vmbu_failed": 1 } });
-    assert_eq!(nvme::warnings(&both).unwrap(), ["memory backup failed"]);
+    assert_eq!(
+        nvme::critical_warnings(&both).unwrap(),
+        ["memory backup failed"]
+    );
     assert_eq!(nvme::has_volatile_cache(&json!({ "vwc": "0" })), None);
     assert_eq!(
         nvme::parse_cache_state(ON.replace("Enabled", "Disabled").as_bytes()),
@@ -311,7 +318,7 @@ fn sata_disks_tell_cache_speed_and_zones() {
     let of = |answer: serde_json::Value| {
         collect(
             &FakeHost::default().answer(
-                run_of(Tool::Smartctl, SMART, "/dev/sda"),
+                run_question(Tool::Smartctl, SMART, "/dev/sda"),
                 answer.to_string(),
             ),
             "sata",
@@ -344,7 +351,7 @@ fn sata_disks_tell_cache_speed_and_zones() {
         json!({ "model_family": "Western Digital Red" }),
         json!({ "zoned_device": { "capabilities": "host_aware" } }),
     ] {
-        assert!(!smart::hides_zones(&none));
+        assert!(!smart::is_drive_managed_smr(&none));
     }
 }
 
@@ -360,9 +367,9 @@ fn a_partition_has_the_zones_of_its_disk() {
         Source::Assumed,
     );
     facts.add_edge(&part, &disk);
-    mounted(&mut facts, "/", &part);
+    mount_disk(&mut facts, "/", &part);
     let answer = json!({ "model_family": "Toshiba P300 (SMR)" }).to_string();
-    let host = FakeHost::default().answer(run_of(Tool::Smartctl, SMART, "/dev/sda"), answer);
+    let host = FakeHost::default().answer(run_question(Tool::Smartctl, SMART, "/dev/sda"), answer);
     (COLLECTOR.run)(&host, &Request::default(), &mut facts);
     assert_eq!(
         facts.value(&part, &device::SHINGLED),
@@ -375,7 +382,7 @@ fn a_disk_that_sleeps_is_left_alone() {
     let message =
         json!([{ "string": "Device is in STANDBY mode, exit(2)", "severity": "information" }]);
     let answer = json!({ "smartctl": { "messages": message, "exit_status": 2 } }).to_string();
-    let host = FakeHost::default().answer(run_of(Tool::Smartctl, SMART, "/dev/sda"), answer);
+    let host = FakeHost::default().answer(run_question(Tool::Smartctl, SMART, "/dev/sda"), answer);
     let facts = collect(&host, "sata");
     let reading = facts.get(&Subject::device("sda"), &device::DRIVE_CACHE);
     assert!(
@@ -400,11 +407,11 @@ fn other_tools_know_the_flag_where_smartctl_does_not() {
     let disk = Subject::device("sda");
     let sas = FakeHost::default()
         .answer(
-            run_of(Tool::Smartctl, SMART, "/dev/sda"),
+            run_question(Tool::Smartctl, SMART, "/dev/sda"),
             json!({ "rotation_rate": 10_520 }).to_string(),
         )
         .answer(
-            run_of(Tool::Smartctl, SMART_TEXT, "/dev/sda"),
+            run_question(Tool::Smartctl, SMART_TEXT, "/dev/sda"),
             "smartctl 7.3\n\nWriteback Cache is:   Disabled\n\n",
         );
     let facts = collect(&sas, "sas");
@@ -414,7 +421,7 @@ fn other_tools_know_the_flag_where_smartctl_does_not() {
     );
     assert_eq!(facts.value(&disk, &device::RPM), Some(10_520));
     let hdparm = FakeHost::default().answer(
-        run_of(Tool::Hdparm, "-W", "/dev/sda"),
+        run_question(Tool::Hdparm, "-W", "/dev/sda"),
         "\n/dev/sda:\n write-caching =  1 (on)\n",
     );
     assert_eq!(
@@ -422,7 +429,7 @@ fn other_tools_know_the_flag_where_smartctl_does_not() {
         Some(DriveCache::On)
     );
     let sdparm = FakeHost::default().answer(
-        run_of(Tool::Sdparm, "--get=WCE", "/dev/sda"),
+        run_question(Tool::Sdparm, "--get=WCE", "/dev/sda"),
         "    /dev/sda: QEMU      QEMU HARDDISK     2.5+\nWCE           0  [cha: n, def:  0]\n",
     );
     for transport in ["virtio-scsi", "usb", "vmware", "hyperv", "scsi"] {
@@ -447,7 +454,11 @@ fn flags_in_unknown_words_are_no_flags() {
         "WCEX          1",
         "Writeback Cache is:   Enabled\nWriteback Cache is:   Disabled",
     ] {
-        assert_eq!(write_cache_flag::flag(text.as_bytes()), None, "{text}");
+        assert_eq!(
+            write_cache_flag::parse_cache_flag(text.as_bytes()),
+            None,
+            "{text}"
+        );
     }
 }
 
@@ -462,7 +473,7 @@ fn volumes_and_disks_elsewhere_are_not_asked() {
     }
 }
 
-/// A passed-through disk is a disk like any other.
+/// A passed-through disk is queried like any other disk.
 #[test]
 fn disks_that_a_controller_passes_on_are_asked() {
     for (volume, asked) in [("none", true), ("VD 0", false)] {
@@ -474,7 +485,7 @@ fn disks_that_a_controller_passes_on_are_asked() {
             volume.to_owned(),
             Source::Assumed,
         );
-        mounted(&mut facts, "/", &disk);
+        mount_disk(&mut facts, "/", &disk);
         let host = FakeHost::default();
         (COLLECTOR.run)(&host, &Request::default(), &mut facts);
         assert_eq!(!host.asked_questions().is_empty(), asked, "{volume}");
@@ -489,7 +500,7 @@ fn only_root_asks_and_only_where_programs_may_run() {
     ] {
         let mut facts = machine(privileged);
         let disk = disk(&mut facts, "sda", "sata");
-        mounted(&mut facts, "/", &disk);
+        mount_disk(&mut facts, "/", &disk);
         let host = FakeHost::default();
         (COLLECTOR.run)(
             &host,
@@ -506,7 +517,7 @@ fn only_root_asks_and_only_where_programs_may_run() {
     }
 }
 
-/// Regression: the list of facts left unknown lacked the zones.
+/// Regression: the list of facts that need root lacked the zones.
 #[test]
 fn whatever_an_answer_tells_is_said_to_want_root() {
     let told = |host: FakeHost, transport| {
@@ -522,20 +533,22 @@ fn whatever_an_answer_tells_is_said_to_want_root() {
         let given = ["device.kind", "device.path", "device.transport"];
         let told =
             |name: &&str| facts.reading_by_name(&disk, name).is_known() && !given.contains(name);
-        catalog::all()
+        catalog::all_keys()
             .map(|info| info.name)
             .filter(told)
             .collect::<Vec<_>>()
     };
     let all = json!({ "rotation_rate": 7200, "write_cache": { "enabled": true }, "model_family": "X (SMR)" });
-    let smart =
-        FakeHost::default().answer(run_of(Tool::Smartctl, SMART, "/dev/sda"), all.to_string());
+    let smart = FakeHost::default().answer(
+        run_question(Tool::Smartctl, SMART, "/dev/sda"),
+        all.to_string(),
+    );
     let flag = FakeHost::default().answer(
-        run_of(Tool::Sdparm, "--get=WCE", "/dev/sda"),
+        run_question(Tool::Sdparm, "--get=WCE", "/dev/sda"),
         "WCE           0",
     );
     for (host, transport, count) in [
-        (nvme(1, ON, &json!(0)), "nvme", 4),
+        (with_nvme_disk(1, ON, &json!(0)), "nvme", 4),
         (smart, "sata", 3),
         (flag, "usb", 1),
     ] {
@@ -543,7 +556,7 @@ fn whatever_an_answer_tells_is_said_to_want_root() {
         assert_eq!(told.len(), count, "{told:?}");
         let mut facts = machine(false);
         let disk = disk(&mut facts, "sda", transport);
-        mounted(&mut facts, "/", &disk);
+        mount_disk(&mut facts, "/", &disk);
         (COLLECTOR.run)(&FakeHost::default(), &Request::default(), &mut facts);
         for name in told {
             let reading = facts.reading_by_name(&disk, name);
@@ -560,10 +573,10 @@ fn whatever_an_answer_tells_is_said_to_want_root() {
     }
 }
 
-/// Panics when asked about one disk; else answers as another host.
-struct Failing(FakeHost, &'static str);
+/// A host that panics at the first query of this disk, and otherwise answers as the wrapped host.
+struct PanickingHost(FakeHost, &'static str);
 
-impl Host for Failing {
+impl Host for PanickingHost {
     fn ask(&self, question: &Question) -> Result<Vec<u8>, HostError> {
         assert!(
             !format!("{question:?}").contains(self.1),
@@ -578,11 +591,15 @@ fn a_mistake_of_ours_costs_one_disk_and_is_said() {
     let mut facts = machine(true);
     let disks = ["sda", "sdb"].map(|name| disk(&mut facts, name, "sata"));
     for disk in &disks {
-        mounted(&mut facts, &format!("/{disk}"), disk);
+        mount_disk(&mut facts, &format!("/{disk}"), disk);
     }
     let answer = json!({ "write_cache": { "enabled": true } }).to_string();
-    let host = FakeHost::default().answer(run_of(Tool::Smartctl, SMART, "/dev/sdb"), answer);
-    (COLLECTOR.run)(&Failing(host, "/dev/sda"), &Request::default(), &mut facts);
+    let host = FakeHost::default().answer(run_question(Tool::Smartctl, SMART, "/dev/sdb"), answer);
+    (COLLECTOR.run)(
+        &PanickingHost(host, "/dev/sda"),
+        &Request::default(),
+        &mut facts,
+    );
     let [failed, read] = disks.map(|disk| facts.get(&disk, &device::DRIVE_CACHE));
     assert!(
         matches!(
@@ -604,7 +621,7 @@ fn a_mistake_of_ours_costs_one_disk_and_is_said() {
     );
 }
 
-/// What the kernel shows needs no tool.
+/// Zones that the kernel shows need no tool.
 #[test]
 fn zones_that_are_known_stay_known_where_nobody_is_asked() {
     let mut facts = machine(false);
@@ -615,7 +632,7 @@ fn zones_that_are_known_stay_known_where_nobody_is_asked() {
         device::Shingled::Suspected,
         Source::Assumed,
     );
-    mounted(&mut facts, "/", &disk);
+    mount_disk(&mut facts, "/", &disk);
     (COLLECTOR.run)(&FakeHost::default(), &Request::default(), &mut facts);
     assert_eq!(
         facts.value(&disk, &device::SHINGLED),
@@ -623,18 +640,17 @@ fn zones_that_are_known_stay_known_where_nobody_is_asked() {
     );
 }
 
-/// Idle disks are not queried; of disks in use a bounded number is, the requested one first.
 #[test]
 fn few_disks_are_asked() {
     let mut facts = machine(true);
     for n in 0..500 {
         let disk = disk(&mut facts, &format!("sd{n:03}"), "sata");
         if n % 2 == 0 {
-            mounted(&mut facts, &format!("/m{n:03}"), &disk);
+            mount_disk(&mut facts, &format!("/m{n:03}"), &disk);
         }
     }
     let idle = disk(&mut facts, "sdz", "sata");
-    facts.insert_known(&idle, &device::CONTENT, Content::Free, Source::Assumed);
+    facts.insert_known(&idle, &device::CONTENT, ContentState::Free, Source::Assumed);
     let host = FakeHost::default();
     let request = Request {
         target: Some("/m498/data".into()),
@@ -659,9 +675,9 @@ fn what_does_not_end_is_not_waited_for_again_and_again() {
     let mut host = FakeHost::default();
     for n in 0..MAX_DISKS {
         let disk = disk(&mut facts, &format!("sd{n:03}"), "sata");
-        mounted(&mut facts, &format!("/m{n:03}"), &disk);
+        mount_disk(&mut facts, &format!("/m{n:03}"), &disk);
         host = host.refuse(
-            run_of(Tool::Smartctl, SMART, &format!("/dev/sd{n:03}")),
+            run_question(Tool::Smartctl, SMART, &format!("/dev/sd{n:03}")),
             HostErrorKind::TimedOut,
         );
     }
@@ -678,22 +694,22 @@ proptest! {
     #[test]
     fn any_bytes_do_no_harm(answer: Vec<u8>, text in "[ -~\n]{0,200}") {
         for answer in [answer, text.into_bytes()] {
-            write_cache_flag::flag(&answer);
+            write_cache_flag::parse_cache_flag(&answer);
             nvme::parse_cache_state(&answer);
             if let Ok(json) = serde_json::from_slice(&answer) {
-                nvme::warnings(&json);
+                nvme::critical_warnings(&json);
                 nvme::has_volatile_cache(&json);
-                smart::cache(&json);
-                smart::hides_zones(&json);
+                smart::write_cache_state(&json);
+                smart::is_drive_managed_smr(&json);
                 smart::is_asleep(&json);
             }
         }
     }
 
-    /// Every combination of warnings is reported, including unknown bits.
+    /// Every combination of warning bits is reported, including unknown bits.
     #[test]
     fn every_warning_is_told(bits in 0_u64..256) {
-        let told = nvme::warnings(&json!({ "critical_warning": bits })).unwrap();
+        let told = nvme::critical_warnings(&json!({ "critical_warning": bits })).unwrap();
         prop_assert_eq!(told.is_empty(), bits == 0);
         prop_assert_eq!(told.contains(&"memory backup failed".to_owned()), bits & 16 != 0);
         let known = (bits & 0x3f).count_ones() as usize;

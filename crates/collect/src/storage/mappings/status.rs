@@ -1,7 +1,6 @@
 //! Status lines of device-mapper targets, by the kernel's documents or source
-//! (Documentation/admin-guide/device-mapper/*.rst; drivers/md/dm-*.c, `*_status`).
-//!
-//! A line counts only if it is complete and every word is known; anything else is an unknown state.
+//! (Documentation/admin-guide/device-mapper/*.rst; drivers/md/dm-*.c, `*_status`). The state is
+//! unknown unless the line is complete and every word is known.
 
 use crate::facts::Choice;
 use crate::facts::catalog::device::{ArrayLevel, MappingState, SyncAction};
@@ -9,13 +8,13 @@ use crate::facts::catalog::device::{ArrayLevel, MappingState, SyncAction};
 #[derive(Clone, Debug, PartialEq)]
 pub struct TargetStatus {
     pub state: MappingState,
-    /// Failed or missing copies and paths.
+    /// Copies and paths that have failed or are missing.
     pub failed: Vec<String>,
-    /// Copies being rebuilt.
+    /// Copies that are being rebuilt.
     pub lagging: Vec<String>,
-    /// Blocks that are only on the cache device.
+    /// The number of blocks that are only on the cache device.
     pub dirty: Option<u64>,
-    /// Of a pool: metadata and data space in use, in percent.
+    /// A pool's metadata and data space in use, in percent.
     pub used_percent: Option<[f64; 2]>,
 }
 
@@ -31,33 +30,33 @@ impl From<MappingState> for TargetStatus {
     }
 }
 
-/// Parses the words after the target; `None` if one is missing or unknown.
+/// A parser of the words after the target's name; `None` if a word is missing or unknown.
 type StatusReader = fn(&[&str]) -> Option<TargetStatus>;
 
-/// Targets with a state.
+/// The targets that have a state.
 const READERS: &[(&str, StatusReader)] = &[
-    ("cache", cache),
-    ("clone", clone),
-    ("era", era),
-    ("integrity", integrity),
-    ("mirror", mirror),
-    ("multipath", multipath),
-    ("raid", raid),
-    ("snapshot", snapshot),
-    ("snapshot-merge", snapshot),
-    ("thin", thin),
-    ("thin-pool", thin_pool),
-    ("vdo", vdo),
-    ("verity", verity),
-    ("writecache", writecache),
+    ("cache", parse_cache),
+    ("clone", parse_clone),
+    ("era", parse_era),
+    ("integrity", parse_integrity),
+    ("mirror", parse_mirror),
+    ("multipath", parse_multipath),
+    ("raid", parse_raid),
+    ("snapshot", parse_snapshot),
+    ("snapshot-merge", parse_snapshot),
+    ("thin", parse_thin),
+    ("thin-pool", parse_thin_pool),
+    ("vdo", parse_vdo),
+    ("verity", parse_verity),
+    ("writecache", parse_writecache),
 ];
 
 pub fn has_state(target: &str) -> bool {
     READERS.iter().any(|(name, _)| *name == target)
 }
 
-/// `None` if the status is incomplete or has an unknown word.
-pub fn parse(target: &str, words: &[&str]) -> Option<TargetStatus> {
+/// Parses a status; `None` if it is incomplete or has an unknown word.
+pub fn parse_target_status(target: &str, words: &[&str]) -> Option<TargetStatus> {
     let (_, read) = READERS.iter().find(|(name, _)| *name == target)?;
     match words {
         ["Fail" | "failed"] => Some(MappingState::Failed.into()),
@@ -65,14 +64,14 @@ pub fn parse(target: &str, words: &[&str]) -> Option<TargetStatus> {
     }
 }
 
-fn number(word: &str) -> Option<u64> {
+fn parse_number(word: &str) -> Option<u64> {
     word.parse().ok()
 }
 
-/// `USED/ALL`; `None` if more is used than there is.
-fn share(word: &str) -> Option<[u64; 2]> {
+/// Parses `USED/ALL`; `None` if more is used than exists.
+fn parse_usage(word: &str) -> Option<[u64; 2]> {
     let (used, all) = word.split_once('/')?;
-    let (used, all) = (number(used)?, number(all)?);
+    let (used, all) = (parse_number(used)?, parse_number(all)?);
     (all > 0 && used <= all).then_some([used, all])
 }
 
@@ -88,14 +87,13 @@ fn state_by_fullness(shares: &[[u64; 2]]) -> MappingState {
     }
 }
 
-/// Splits `N WORD…` into N words and the rest.
-fn split_counted<'w, 't>(words: &'w [&'t str]) -> Option<(&'w [&'t str], &'w [&'t str])> {
+/// Splits `N WORD…` into the first N words and the rest.
+fn split_counted_words<'w, 't>(words: &'w [&'t str]) -> Option<(&'w [&'t str], &'w [&'t str])> {
     let (count, rest) = words.split_first()?;
-    rest.split_at_checked(number(count)?.try_into().ok()?)
+    rest.split_at_checked(parse_number(count)?.try_into().ok()?)
 }
 
-/// `rw`, `ro` or `Fail`.
-fn metadata_mode(word: &str) -> Option<MappingState> {
+fn parse_metadata_mode(word: &str) -> Option<MappingState> {
     match word {
         "rw" => Some(MappingState::Fine),
         "ro" => Some(MappingState::ReadOnly),
@@ -104,7 +102,7 @@ fn metadata_mode(word: &str) -> Option<MappingState> {
     }
 }
 
-fn needs_check_state(word: &str) -> Option<MappingState> {
+fn parse_needs_check(word: &str) -> Option<MappingState> {
     match word {
         "-" => Some(MappingState::Fine),
         "needs_check" => Some(MappingState::NeedsCheck),
@@ -112,11 +110,15 @@ fn needs_check_state(word: &str) -> Option<MappingState> {
     }
 }
 
-/// thin-provisioning.rst. Captures of walwise 0.1 have only the two shares, which a failed pool
-/// does not print.
-fn thin_pool(words: &[&str]) -> Option<TargetStatus> {
+/// The format is that of thin-provisioning.rst. Captures of walwise 0.1 have only the used shares
+/// of metadata and data space, which a failed pool does not print.
+fn parse_thin_pool(words: &[&str]) -> Option<TargetStatus> {
     let (metadata, data, state) = match words {
-        [metadata, data] => (share(metadata)?, share(data)?, MappingState::Fine),
+        [metadata, data] => (
+            parse_usage(metadata)?,
+            parse_usage(data)?,
+            MappingState::Fine,
+        ),
         [
             transaction,
             metadata,
@@ -128,16 +130,16 @@ fn thin_pool(words: &[&str]) -> Option<TargetStatus> {
             check_word,
             ..,
         ] => {
-            number(transaction)?;
-            (*root == "-" || number(root).is_some()).then_some(())?;
+            parse_number(transaction)?;
+            (*root == "-" || parse_number(root).is_some()).then_some(())?;
             let mode = match *mode_word {
                 "out_of_data_space" => Some(MappingState::Full),
-                word => metadata_mode(word),
+                word => parse_metadata_mode(word),
             };
             (
-                share(metadata)?,
-                share(data)?,
-                mode?.max(needs_check_state(check_word)?),
+                parse_usage(metadata)?,
+                parse_usage(data)?,
+                mode?.max(parse_needs_check(check_word)?),
             )
         }
         _ => return None,
@@ -149,40 +151,40 @@ fn thin_pool(words: &[&str]) -> Option<TargetStatus> {
     })
 }
 
-/// thin-provisioning.rst: mapped sectors, and the highest of them.
-fn thin(words: &[&str]) -> Option<TargetStatus> {
+/// Fields as in thin-provisioning.rst: number of mapped sectors, highest mapped sector.
+fn parse_thin(words: &[&str]) -> Option<TargetStatus> {
     let [mapped, highest] = words else {
         return None;
     };
-    number(mapped)?;
-    (*highest == "-" || number(highest).is_some()).then_some(MappingState::Fine.into())
+    parse_number(mapped)?;
+    (*highest == "-" || parse_number(highest).is_some()).then_some(MappingState::Fine.into())
 }
 
-/// snapshot.rst, and `snapshot_status` in drivers/md/dm-snap.c.
-fn snapshot(words: &[&str]) -> Option<TargetStatus> {
+/// The format is that of snapshot.rst, and of `snapshot_status` in drivers/md/dm-snap.c.
+fn parse_snapshot(words: &[&str]) -> Option<TargetStatus> {
     let state = match words {
         ["Invalid" | "Overflow"] => MappingState::Lost,
         ["Merge", "failed"] => MappingState::Failed,
         [used, metadata] => {
-            number(metadata)?;
-            state_by_fullness(&[share(used)?])
+            parse_number(metadata)?;
+            state_by_fullness(&[parse_usage(used)?])
         }
         _ => return None,
     };
     Some(state.into())
 }
 
-/// dm-raid.rst. Old kernels lack the data offset and the journal; if the level can have a journal,
-/// a line that ends before it may be truncated.
-fn raid(words: &[&str]) -> Option<TargetStatus> {
+/// The format is that of dm-raid.rst. Old kernels lack the data offset and the journal. If the
+/// level can have a journal, a line that ends before it may be truncated.
+fn parse_raid(words: &[&str]) -> Option<TargetStatus> {
     let [kind, count, health, synced, action, mismatches, more @ ..] = words else {
         return None;
     };
     let level = ArrayLevel::from_word(kind.split('_').next()?)?;
     let action = SyncAction::from_word(action)?;
-    let count = number(count)?;
-    share(synced)?;
-    number(mismatches)?;
+    let count = parse_number(count)?;
+    parse_usage(synced)?;
+    parse_number(mismatches)?;
     let journal = match more {
         [] | [_] if level.has_parity() => return None,
         [] | [_] => None,
@@ -204,12 +206,12 @@ fn raid(words: &[&str]) -> Option<TargetStatus> {
         }
     }
     (health.len() as u64 == count && count > 0).then_some(())?;
-    let bearable = if level.may_tolerate_more() {
+    let bearable = if level.may_tolerate_more_losses() {
         count - 1
     } else {
         level.tolerated_losses(count).unwrap_or(0)
     };
-    // During a resync all working members are marked as lagging.
+    // During a resync the kernel marks all working members as lagging.
     let behind = if action.is_resync() || lagging.len() as u64 == count {
         0
     } else {
@@ -239,13 +241,14 @@ fn raid(words: &[&str]) -> Option<TargetStatus> {
     })
 }
 
-/// `mirror_status` in drivers/md/dm-raid1.c: devices, share in sync, a letter per device, the log.
-fn mirror(words: &[&str]) -> Option<TargetStatus> {
-    let (legs, rest) = split_counted(words)?;
+/// Fields as in `mirror_status` of drivers/md/dm-raid1.c: devices, share in sync, a letter per
+/// device, the log.
+fn parse_mirror(words: &[&str]) -> Option<TargetStatus> {
+    let (legs, rest) = split_counted_words(words)?;
     let [synced, "1", health, log @ ..] = rest else {
         return None;
     };
-    let [synced, all] = share(synced)?;
+    let [synced, all] = parse_usage(synced)?;
     (health.len() == legs.len() && !legs.is_empty()).then_some(())?;
     let mut failed = Vec::new();
     for (leg, letter) in (1u64..).zip(health.chars()) {
@@ -256,7 +259,7 @@ fn mirror(words: &[&str]) -> Option<TargetStatus> {
         }
     }
     let none_left = failed.len() == legs.len();
-    match split_counted(log)?.0 {
+    match split_counted_words(log)?.0 {
         ["core"] | ["disk", _, "A"] => {}
         ["disk", _, "D" | "F" | "R"] => failed.push("log".to_owned()),
         _ => return None,
@@ -282,32 +285,32 @@ fn mirror(words: &[&str]) -> Option<TargetStatus> {
     })
 }
 
-/// `multipath_status` in drivers/md/dm-mpath.c: features, handler, groups; per path a letter, a
-/// failure count, and the selector's words.
-fn multipath(words: &[&str]) -> Option<TargetStatus> {
-    let (_, rest) = split_counted(words)?;
-    let (_, rest) = split_counted(rest)?;
+/// Fields as in `multipath_status` of drivers/md/dm-mpath.c: features, handler, groups. Each path
+/// has a letter, a failure count, and the selector's words.
+fn parse_multipath(words: &[&str]) -> Option<TargetStatus> {
+    let (_, rest) = split_counted_words(words)?;
+    let (_, rest) = split_counted_words(rest)?;
     let [groups, next, rest @ ..] = rest else {
         return None;
     };
     let mut rest = rest;
-    number(next)?;
+    parse_number(next)?;
     let (mut failed, mut usable) = (Vec::new(), false);
-    for _ in 0..number(groups)? {
+    for _ in 0..parse_number(groups)? {
         let ["A" | "E" | "D", after @ ..] = rest else {
             return None;
         };
-        let (_, after) = split_counted(after)?;
+        let (_, after) = split_counted_words(after)?;
         let [paths, adds, after @ ..] = after else {
             return None;
         };
-        let adds = number(adds)?.try_into().ok()?;
+        let adds = parse_number(adds)?.try_into().ok()?;
         rest = after;
-        for _ in 0..number(paths)? {
+        for _ in 0..parse_number(paths)? {
             let [path, letter, count, after @ ..] = rest else {
                 return None;
             };
-            number(count)?;
+            parse_number(count)?;
             match *letter {
                 "A" => usable = true,
                 "F" => failed.push(format!("path {path}")),
@@ -327,37 +330,37 @@ fn multipath(words: &[&str]) -> Option<TargetStatus> {
     })
 }
 
-fn cache(words: &[&str]) -> Option<TargetStatus> {
+fn parse_cache(words: &[&str]) -> Option<TargetStatus> {
     let (_, rest) = words.split_at_checked(10)?;
     let [dirty, rest @ ..] = rest else {
         return None;
     };
-    let (_, rest) = split_counted(rest)?;
-    let (_, rest) = split_counted(rest)?;
+    let (_, rest) = split_counted_words(rest)?;
+    let (_, rest) = split_counted_words(rest)?;
     let [_policy, rest @ ..] = rest else {
         return None;
     };
-    let (_, rest) = split_counted(rest)?;
+    let (_, rest) = split_counted_words(rest)?;
     let [mode_word, check_word, ..] = rest else {
         return None;
     };
-    let state = metadata_mode(mode_word)?.max(needs_check_state(check_word)?);
+    let state = parse_metadata_mode(mode_word)?.max(parse_needs_check(check_word)?);
     Some(TargetStatus {
-        dirty: Some(number(dirty)?),
+        dirty: Some(parse_number(dirty)?),
         ..state.into()
     })
 }
 
-/// writecache.rst: error, then blocks: total, free, under writeback.
-fn writecache(words: &[&str]) -> Option<TargetStatus> {
+/// Fields as in writecache.rst: error code, all blocks, free blocks, blocks under writeback.
+fn parse_writecache(words: &[&str]) -> Option<TargetStatus> {
     let [error, blocks, free, written, ..] = words else {
         return None;
     };
     for count in [blocks, free, written] {
-        number(count)?;
+        parse_number(count)?;
     }
     Some(
-        if number(error)? == 0 {
+        if parse_number(error)? == 0 {
             MappingState::Fine
         } else {
             MappingState::Error
@@ -366,14 +369,14 @@ fn writecache(words: &[&str]) -> Option<TargetStatus> {
     )
 }
 
-/// dm-integrity.rst: number of mismatches, data sectors, recalculation progress.
-fn integrity(words: &[&str]) -> Option<TargetStatus> {
+/// Fields as in dm-integrity.rst: number of mismatches, data sectors, progress of recalculation.
+fn parse_integrity(words: &[&str]) -> Option<TargetStatus> {
     let [mismatches, sectors, ..] = words else {
         return None;
     };
-    number(sectors)?;
+    parse_number(sectors)?;
     Some(
-        if number(mismatches)? == 0 {
+        if parse_number(mismatches)? == 0 {
             MappingState::Fine
         } else {
             MappingState::Error
@@ -382,8 +385,8 @@ fn integrity(words: &[&str]) -> Option<TargetStatus> {
     )
 }
 
-/// verity.rst: `V` is valid, `C` a mismatch.
-fn verity(words: &[&str]) -> Option<TargetStatus> {
+/// The first field is as in verity.rst: `V` means valid, `C` means a mismatch.
+fn parse_verity(words: &[&str]) -> Option<TargetStatus> {
     match *words.first()? {
         "V" => Some(MappingState::Fine.into()),
         "C" => Some(MappingState::Error.into()),
@@ -391,8 +394,8 @@ fn verity(words: &[&str]) -> Option<TargetStatus> {
     }
 }
 
-/// vdo.rst. A failed index stops deduplication only.
-fn vdo(words: &[&str]) -> Option<TargetStatus> {
+/// The format is that of vdo.rst. A failed index stops only deduplication.
+fn parse_vdo(words: &[&str]) -> Option<TargetStatus> {
     let [
         _device,
         mode_word,
@@ -405,7 +408,7 @@ fn vdo(words: &[&str]) -> Option<TargetStatus> {
     else {
         return None;
     };
-    let (used, all) = (number(used)?, number(all)?);
+    let (used, all) = (parse_number(used)?, parse_number(all)?);
     let mode = match *mode_word {
         "normal" | "recovering" => MappingState::Fine,
         "read-only" => MappingState::ReadOnly,
@@ -418,30 +421,30 @@ fn vdo(words: &[&str]) -> Option<TargetStatus> {
     (used <= all && all > 0).then(|| mode.max(state_by_fullness(&[[used, all]])).into())
 }
 
-fn era(words: &[&str]) -> Option<TargetStatus> {
+fn parse_era(words: &[&str]) -> Option<TargetStatus> {
     let [block, metadata, now, root] = words else {
         return None;
     };
-    number(block)?;
-    number(now)?;
-    (*root == "-" || number(root).is_some()).then_some(())?;
-    Some(state_by_fullness(&[share(metadata)?]).into())
+    parse_number(block)?;
+    parse_number(now)?;
+    (*root == "-" || parse_number(root).is_some()).then_some(())?;
+    Some(state_by_fullness(&[parse_usage(metadata)?]).into())
 }
 
-fn clone(words: &[&str]) -> Option<TargetStatus> {
+fn parse_clone(words: &[&str]) -> Option<TargetStatus> {
     let [block, metadata, region, copied, copying, rest @ ..] = words else {
         return None;
     };
     for count in [block, region, copying] {
-        number(count)?;
+        parse_number(count)?;
     }
-    share(copied)?;
-    let (_, rest) = split_counted(rest)?;
-    let (_, rest) = split_counted(rest)?;
+    parse_usage(copied)?;
+    let (_, rest) = split_counted_words(rest)?;
+    let (_, rest) = split_counted_words(rest)?;
     let [mode_word] = rest else { return None };
     Some(
-        metadata_mode(mode_word)?
-            .max(state_by_fullness(&[share(metadata)?]))
+        parse_metadata_mode(mode_word)?
+            .max(state_by_fullness(&[parse_usage(metadata)?]))
             .into(),
     )
 }

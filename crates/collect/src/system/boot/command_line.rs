@@ -2,33 +2,37 @@
 //! unlock or wait for devices.
 //!
 //! The kernel takes the last of several `rootflags=`, systemd joins them all, and each initramfs
-//! differs; options that disagree are therefore incomplete.
+//! differs. Options that disagree are therefore marked as incomplete.
 
 use std::collections::BTreeSet;
 use std::path::Path;
 
-use super::device;
-use super::entry::{BootEntry, COMMAND_LINE, mount_at, note_unread};
-use crate::facts::catalog::boot::{self, NamedDevice};
+use super::entry::{BootEntry, COMMAND_LINE, note_unread_file, visible_mount_at};
+use super::named_device;
+use crate::error_readings::error_reading;
+use crate::facts::catalog::boot::{self, NamedDeviceState};
 use crate::facts::catalog::{device as block, mount};
 use crate::facts::{FactSet, Reading, Source, Subject, UnknownReason};
-use crate::host::{ConfigDirective, Dialect, Host};
-use crate::refusal::error_reading;
+use crate::host::{ConfigDialect, ConfigDirective, Host};
 use crate::text::display_safe;
 
-/// Records the root as a boot line, and the names of unexamined parameters.
-pub fn record(host: &dyn Host, facts: &mut FactSet, listed: &mut device::LinkDirectories) {
+/// Records the root's options as a boot line, and the names of unexamined parameters.
+pub fn record_command_line(
+    host: &dyn Host,
+    facts: &mut FactSet,
+    listed: &mut named_device::LinkDirectories,
+) {
     let machine = Subject::host();
-    match host.config(Path::new(COMMAND_LINE), Dialect::KernelCommandLine) {
+    match host.config_directives(Path::new(COMMAND_LINE), ConfigDialect::KernelCommandLine) {
         Ok(settings) => {
             let unread = unexamined_parameters(host, facts, &settings, listed);
             facts.insert(&machine, &boot::PARAMETERS_UNREAD, unread);
-            if let Some(entry) = root(&settings) {
+            if let Some(entry) = root_flags_entry(&settings) {
                 entry.record(facts);
             }
         }
         Err(miss) => {
-            let _ = note_unread(facts, &miss, COMMAND_LINE);
+            let _ = note_unread_file(facts, &miss, COMMAND_LINE);
             facts.insert(
                 &machine,
                 &boot::PARAMETERS_UNREAD,
@@ -42,8 +46,8 @@ fn last_setting<'s>(settings: &'s [ConfigDirective], key: &[u8]) -> Option<&'s C
     settings.iter().rev().find(|setting| setting.key == key)
 }
 
-/// Whether all `rootflags=` are equal.
-fn flags_agree(settings: &[ConfigDirective]) -> bool {
+/// Whether all `rootflags=` have one value.
+fn root_flags_agree(settings: &[ConfigDirective]) -> bool {
     let mut flags = settings
         .iter()
         .filter(|setting| setting.key == b"rootflags");
@@ -52,12 +56,15 @@ fn flags_agree(settings: &[ConfigDirective]) -> bool {
         .is_none_or(|first| flags.all(|other| other.value == first.value))
 }
 
-/// `None` without `rootflags=`.
-fn root(settings: &[ConfigDirective]) -> Option<BootEntry> {
+/// The root's boot line; `None` without `rootflags=`.
+fn root_flags_entry(settings: &[ConfigDirective]) -> Option<BootEntry> {
     let flags = last_setting(settings, b"rootflags")?;
     let word = |key: &[u8], what: &str| match last_setting(settings, key) {
         Some(setting) => Reading::known(display_safe(&setting.value), Source::file(COMMAND_LINE)),
-        None => Reading::unknown(UnknownReason::Absent, format!("{what} in {COMMAND_LINE}")),
+        None => Reading::unknown(
+            UnknownReason::Absent,
+            format!("no {what} in {COMMAND_LINE}"),
+        ),
     };
     Some(BootEntry {
         point: b"/".to_vec(),
@@ -66,25 +73,25 @@ fn root(settings: &[ConfigDirective]) -> Option<BootEntry> {
         options: flags.value.clone(),
         dump_and_pass: None,
         is_complete: last_setting(settings, b"kept")
-            .map(|setting| &*setting.value == b"whole" && flags_agree(settings)),
+            .map(|setting| &*setting.value == b"whole" && root_flags_agree(settings)),
         auto: Reading::known(true, Source::file(COMMAND_LINE)),
         path: COMMAND_LINE.to_owned(),
         line: None,
     })
 }
 
-/// The names of parameters that are not examined, or that wait for a device absent now. Unknown in
-/// old captures, which lack names.
+/// The names of parameters that are not examined, or that wait for a device that is absent now.
+/// Unknown in old captures, which lack names.
 fn unexamined_parameters(
     host: &dyn Host,
     facts: &FactSet,
     settings: &[ConfigDirective],
-    listed: &mut device::LinkDirectories,
+    listed: &mut named_device::LinkDirectories,
 ) -> Reading<Vec<String>> {
     let Some(names) = last_setting(settings, b"names") else {
         return Reading::unknown(
             UnknownReason::NotCollected,
-            format!("names of parameters in {COMMAND_LINE}"),
+            format!("the names of parameters in {COMMAND_LINE} were not recorded"),
         );
     };
     let names = display_safe(&names.value);
@@ -95,13 +102,13 @@ fn unexamined_parameters(
         .collect();
     let written = Source::file(COMMAND_LINE);
     let mut is_there =
-        |named: &str| match device::device_presence(host, facts, named, &written, listed) {
+        |named: &str| match named_device::device_presence(host, facts, named, &written, listed) {
             Reading::Known {
-                value: NamedDevice::There,
+                value: NamedDeviceState::There,
                 ..
             } => true,
             Reading::Known {
-                value: NamedDevice::Missing | NamedDevice::Other | NamedDevice::None,
+                value: NamedDeviceState::Missing | NamedDeviceState::Other | NamedDeviceState::None,
                 ..
             }
             | Reading::Unknown { .. } => false,
@@ -111,11 +118,11 @@ fn unexamined_parameters(
         let is_seen = match &*setting.key {
             b"resume" => is_there(&value),
             b"rd.md.uuid" => is_there(&format!("/dev/disk/by-id/md-uuid-{value}")),
-            b"rd.luks.uuid" => is_unlocked(facts, &value),
-            b"rd.lvm.lv" => is_active(facts, &value),
+            b"rd.luks.uuid" => is_luks_unlocked(facts, &value),
+            b"rd.lvm.lv" => is_volume_active(facts, &value),
             b"rd.lvm.vg" => {
                 let begins = format!("{}-", double_dashes(&value));
-                volume_names(facts).any(|name| {
+                mapping_names(facts).any(|name| {
                     name.strip_prefix(&begins)
                         .is_some_and(|volume| !volume.starts_with('-'))
                 })
@@ -127,25 +134,25 @@ fn unexamined_parameters(
             unread.insert(display_safe(&setting.key));
         }
     }
-    if !flags_agree(settings) {
+    if !root_flags_agree(settings) {
         unread.insert("rootflags".to_owned());
     }
     Reading::known(unread.into_iter().collect(), written)
 }
 
-fn volume_names(facts: &FactSet) -> impl Iterator<Item = String> {
+fn mapping_names(facts: &FactSet) -> impl Iterator<Item = String> {
     facts
         .known_values(&block::DM_NAME)
         .into_iter()
         .map(|(_, name)| name)
 }
 
-/// Whether the logical volume `group/volume` is active: device-mapper joins both names with a dash
+/// Whether the logical volume `group/volume` is active. device-mapper joins both names with a dash
 /// and doubles dashes inside them.
-fn is_active(facts: &FactSet, volume: &str) -> bool {
+fn is_volume_active(facts: &FactSet, volume: &str) -> bool {
     volume.split_once('/').is_some_and(|(group, volume)| {
         let name = format!("{}-{}", double_dashes(group), double_dashes(volume));
-        volume_names(facts).any(|active| active == name)
+        mapping_names(facts).any(|active| active == name)
     })
 }
 
@@ -153,8 +160,8 @@ fn double_dashes(name: &str) -> String {
     name.replace('-', "--")
 }
 
-/// `header` is `luks-UUID` or `UUID`.
-fn is_unlocked(facts: &FactSet, header: &str) -> bool {
+/// Whether a LUKS device is unlocked; `header` is `luks-UUID` or `UUID`.
+fn is_luks_unlocked(facts: &FactSet, header: &str) -> bool {
     let header = header
         .strip_prefix("luks-")
         .unwrap_or(header)
@@ -168,9 +175,9 @@ fn is_unlocked(facts: &FactSet, header: &str) -> bool {
     })
 }
 
-/// `types` are separated by commas.
+/// Whether the root's type is among `types`, a list separated by commas.
 fn matches_root_type(facts: &FactSet, types: &str) -> bool {
-    let fstype = mount_at(facts, "/")
+    let fstype = visible_mount_at(facts, "/")
         .and_then(|mounted| facts.value(&mounted, &mount::FSTYPE))
         .unwrap_or_default();
     types.split(',').any(|written| written == fstype)
@@ -224,11 +231,15 @@ mod tests {
             .collect();
         let host = FakeHost::default()
             .answer(
-                Question::Config(COMMAND_LINE.into(), Dialect::KernelCommandLine),
+                Question::Config(COMMAND_LINE.into(), ConfigDialect::KernelCommandLine),
                 rows,
             )
             .answer(Question::List("/dev/disk/by-uuid".into()), b"7\0");
-        record(&host, &mut facts, &mut device::LinkDirectories::default());
+        record_command_line(
+            &host,
+            &mut facts,
+            &mut named_device::LinkDirectories::default(),
+        );
         facts
     }
 

@@ -1,22 +1,21 @@
-//! Lines that mount one file system at several mount points. The first mount sets its options, and
-//! those of the others are ignored (mount(2); `sget_fc` and its callers in fs/super.c), except
-//! per-mount options such as noatime or nodev.
+//! Lines that mount one file system at several mount points. The first mount sets the options of
+//! the superblock. Those of later mounts are ignored (mount(2); `sget_fc` and its callers in
+//! fs/super.c), except per-mount options such as noatime or nodev.
 //!
-//! Consequences are left to `validity`. The order of lines in fstab is irrelevant: systemd mounts
-//! parent directories first (systemd.mount(5), implicit dependencies), and everything else in
-//! parallel.
+//! The order of lines in fstab is irrelevant: systemd mounts parent directories first
+//! (systemd.mount(5), implicit dependencies), and everything else in parallel.
 
 use std::collections::BTreeMap;
 use std::path::Path;
 
-use super::device::tag_link;
+use super::named_device::tag_link;
 use crate::facts::catalog::boot;
 use crate::facts::{FactSet, Scope, Source, Subject};
 use crate::host::{Host, path_bytes, path_from_bytes};
 use crate::text;
 
-/// Options of a mount or of systemd, which apply to each line separately. A differing `ro` is
-/// refused, not ignored.
+/// Options of a mount or of systemd, which apply to each line separately. A differing `ro` is an
+/// error, so it is never silently ignored.
 const PER_MOUNT_OPTIONS: [&str; 42] = [
     "defaults",
     "ro",
@@ -72,24 +71,24 @@ struct MountDeclaration {
 }
 
 impl MountDeclaration {
-    /// Whether the boot certainly mounts it, or fails.
+    /// Whether the boot certainly mounts the line, or else fails.
     fn is_mounted_for_certain(&self) -> bool {
         let may_be_left = |option: &String| option == "nofail" || option == "x-systemd.automount";
         self.auto == Some(true) && !self.options.iter().any(may_be_left)
     }
 
-    /// Whether both lines may have the same type; a line with a wrong type mounts nothing.
+    /// Whether both lines may have the same type. A line with a wrong type mounts nothing.
     fn may_share_type_with(&self, other: &Self) -> bool {
         let (one, other) = (self.fstype.as_deref(), other.fstype.as_deref());
         one == other || [one, other].contains(&None) || [one, other].contains(&Some("auto"))
     }
 }
 
-/// Records for every line the one mounted before it, and its own options that are ignored
-/// therefore.
-pub fn conclude(host: &dyn Host, facts: &mut FactSet) {
+/// Records for every line the line that is mounted before it, and the options that are therefore
+/// ignored.
+pub fn record_ignored_options(host: &dyn Host, facts: &mut FactSet) {
     let mut of_devices: BTreeMap<Vec<u8>, Vec<MountDeclaration>> = BTreeMap::new();
-    let lines: Vec<Subject> = facts.subjects(Scope::Boot).cloned().collect();
+    let lines: Vec<Subject> = facts.subjects_of_scope(Scope::Boot).cloned().collect();
     for subject in lines {
         let Some(source) = facts.value(&subject, &boot::SOURCE) else {
             continue;
@@ -98,7 +97,7 @@ pub fn conclude(host: &dyn Host, facts: &mut FactSet) {
             &subject,
             &boot::SET_BY_FIRST,
             Vec::new(),
-            Source::derived([boot::SOURCE.name()]),
+            Source::derived_from([boot::SOURCE.name()]),
         );
         let Some(device) = device_node(host, &source) else {
             continue;
@@ -123,16 +122,16 @@ pub fn conclude(host: &dyn Host, facts: &mut FactSet) {
 
 fn record_first_mount(line: &MountDeclaration, all: &[MountDeclaration], facts: &mut FactSet) {
     let source = || {
-        Source::derived([
+        Source::derived_from([
             boot::SOURCE.name(),
             boot::POINT.name(),
             boot::OPTIONS.name(),
         ])
     };
     let others = || all.iter().filter(|other| other.point != line.point);
-    // Of several candidates the first: the uppermost in the tree.
+    // Of several lines, the one uppermost in the directory tree is mounted first.
     let first = others()
-        .filter(|other| is_before(other, line))
+        .filter(|other| is_mounted_before(other, line))
         .min_by_key(|other| other.point.len());
     if let Some(first) = first {
         facts.insert_known(
@@ -144,20 +143,21 @@ fn record_first_mount(line: &MountDeclaration, all: &[MountDeclaration], facts: 
         facts.insert_known(
             &line.subject,
             &boot::OVERRULED,
-            missing_options(line, first),
+            missing_file_system_options(line, first),
             source(),
         );
         facts.insert_known(
             &line.subject,
             &boot::SET_BY_FIRST,
-            missing_options(first, line),
+            missing_file_system_options(first, line),
             source(),
         );
         return;
     }
-    let beside = others().filter(|other| !is_before(line, other));
+    let beside = others().filter(|other| !is_mounted_before(line, other));
     let differ = |other: &&MountDeclaration| {
-        !missing_options(line, other).is_empty() || !missing_options(other, line).is_empty()
+        !missing_file_system_options(line, other).is_empty()
+            || !missing_file_system_options(other, line).is_empty()
     };
     let places: Vec<String> = beside
         .filter(differ)
@@ -166,9 +166,9 @@ fn record_first_mount(line: &MountDeclaration, all: &[MountDeclaration], facts: 
     facts.insert_known(&line.subject, &boot::UNORDERED, places, source());
 }
 
-/// Whether a line is certainly mounted before another: on a parent directory, or at boot and the
-/// other on demand.
-fn is_before(one: &MountDeclaration, other: &MountDeclaration) -> bool {
+/// Whether `one` is certainly mounted before `other`: on a parent directory, or at boot while the
+/// other line is mounted on demand.
+fn is_mounted_before(one: &MountDeclaration, other: &MountDeclaration) -> bool {
     let above = one.point == "/" || Path::new(&other.point).starts_with(&one.point);
     let below = other.point == "/" || Path::new(&one.point).starts_with(&other.point);
     one.is_mounted_for_certain()
@@ -176,8 +176,8 @@ fn is_before(one: &MountDeclaration, other: &MountDeclaration) -> bool {
         && (above || other.auto == Some(false) && !below)
 }
 
-/// Superblock options that only one of the lines has.
-fn missing_options(line: &MountDeclaration, other: &MountDeclaration) -> Vec<String> {
+/// Superblock options of `line` that `other` lacks.
+fn missing_file_system_options(line: &MountDeclaration, other: &MountDeclaration) -> Vec<String> {
     let of_file_system = |option: &&String| {
         let name = option.split('=').next().unwrap_or_default();
         !PER_MOUNT_OPTIONS.contains(&name) && !name.starts_with("x-") && !name.starts_with("X-")
@@ -190,10 +190,11 @@ fn missing_options(line: &MountDeclaration, other: &MountDeclaration) -> Vec<Str
         .collect()
 }
 
-/// The device node of a line, links resolved if possible; `None` if it is not a block device.
+/// The path of a line's device node, links resolved if possible; `None` if the source is neither a
+/// path under /dev nor a tag such as `UUID=`.
 fn device_node(host: &dyn Host, source: &str) -> Option<Vec<u8>> {
     let path = if source.starts_with("/dev/") {
-        path_from_bytes(text::original_bytes(source))
+        path_from_bytes(text::decode_display_safe(source))
     } else {
         tag_link(source)?
     };
@@ -209,8 +210,8 @@ mod tests {
     use crate::host::Question;
     use crate::testing::FakeHost;
 
-    /// For each line `device point options`: the first line, the ignored options, the unordered
-    /// lines.
+    /// For each line `device point options`: the line mounted first, the ignored options, and the
+    /// lines without a certain order.
     fn mount_order_facts(lines: &[&str]) -> Vec<String> {
         let mut facts = FactSet::default();
         let from = || Source::file("/etc/fstab");
@@ -228,7 +229,7 @@ mod tests {
             Question::RealPath("/dev/disk/by-uuid/1-2".into()),
             "/dev/sda1",
         );
-        conclude(&host, &mut facts);
+        record_ignored_options(&host, &mut facts);
         let tell = |line: &&str| {
             let of = Subject::boot(line.split(' ').nth(1).unwrap());
             let list = |key| {
@@ -272,9 +273,9 @@ mod tests {
         };
         let (ext4, xfs) = (line(Some("ext4")), line(Some("xfs")));
         assert!(
-            !is_before(&xfs, &ext4)
-                && is_before(&ext4, &ext4)
-                && is_before(&line(Some("auto")), &ext4)
+            !is_mounted_before(&xfs, &ext4)
+                && is_mounted_before(&ext4, &ext4)
+                && is_mounted_before(&line(Some("auto")), &ext4)
         );
     }
 
@@ -292,7 +293,7 @@ mod tests {
             facts.insert_known(&subject, &boot::AUTO, true, from());
             facts.insert_known(&subject, &boot::OPTIONS, vec![options.to_owned()], from());
         }
-        conclude(&FakeHost::default(), &mut facts);
+        record_ignored_options(&FakeHost::default(), &mut facts);
         let set = |point| {
             facts
                 .value(&Subject::boot(point), &boot::SET_BY_FIRST)
@@ -336,7 +337,8 @@ mod tests {
         }
     }
 
-    /// Neither is a parent of the other, so the order is open and nothing is certainly ignored.
+    /// Neither mount point is a parent of the other, so the order is open and no option is
+    /// certainly ignored.
     #[test]
     fn what_is_mounted_side_by_side_has_no_order() {
         let a = "/dev/sda1 /srv/a noatime,nobarrier";

@@ -1,18 +1,17 @@
-//! A mount of the next boot, and what all its sources share: options, names, notes.
+//! A mount of the next boot, with the parsers that all its sources share.
 
 use std::path::Path;
 
+use crate::error_readings::error_reading;
 use crate::facts::catalog::{boot, mount};
 use crate::facts::note::BootNote;
 use crate::facts::{FactSet, Reading, Scope, Source, Subject, UnknownReason};
 use crate::host::{HostError, path_bytes};
-use crate::refusal::error_reading;
 use crate::text::display_safe;
 
 pub const FSTAB: &str = "/etc/fstab";
 pub const COMMAND_LINE: &str = "/proc/cmdline";
 
-/// A mount of the next boot, unescaped.
 pub struct BootEntry {
     pub point: Vec<u8>,
     pub source: Reading<String>,
@@ -37,8 +36,8 @@ impl BootEntry {
         let origin = self.origin();
         let point = trim_mount_point(&self.point);
         let point = display_safe(point);
-        let subject = unused_subject(facts, &point);
-        let mounted = mount_at(facts, &point);
+        let subject = unused_boot_subject(facts, &point);
+        let mounted = visible_mount_at(facts, &point);
         let undecided = |word: &String| word == "auto" || word.contains(',');
         let fstype = match (&mounted, self.fstype.value()) {
             (Some(mounted), word) if word.is_none_or(undecided) => {
@@ -64,7 +63,7 @@ impl BootEntry {
         facts.insert_known(
             &subject,
             &boot::OPTIONS,
-            options(&self.options),
+            split_options(&self.options),
             origin.clone(),
         );
         facts.insert_known(&subject, &boot::WHERE, origin.to_string(), origin);
@@ -75,17 +74,17 @@ impl BootEntry {
     }
 }
 
-/// Why lines could not be read; `None` if they were, or if the file does not exist.
+/// The reason why lines could not be read; `None` if all were read or the file does not exist.
 pub type ReadFailure = Option<Reading<bool>>;
 
-/// Whether the boot mounts a line with these options.
+/// False for `noauto`, unless systemd mounts the line at the first access.
 pub fn is_mounted_at_boot(options: &[String]) -> bool {
     let has = |word: &str| options.iter().any(|option| option == word);
     !has("noauto") || has("x-systemd.automount")
 }
 
-/// Commas inside double quotes do not separate (mount(8), for SELinux contexts).
-pub fn options(text: &[u8]) -> Vec<String> {
+/// Splits options at commas outside double quotes (mount(8), for SELinux contexts).
+pub fn split_options(text: &[u8]) -> Vec<String> {
     let mut quoted = false;
     let ends = |byte: &u8| {
         quoted ^= *byte == b'"';
@@ -98,8 +97,8 @@ pub fn options(text: &[u8]) -> Vec<String> {
         .collect()
 }
 
-/// The visible mount on this mount point: the last of those on it.
-pub fn mount_at(facts: &FactSet, point: &str) -> Option<Subject> {
+/// The visible mount on this mount point, which is the last one mounted there.
+pub fn visible_mount_at(facts: &FactSet, point: &str) -> Option<Subject> {
     let nth = |n: usize| {
         let subject = Subject::mount(if n > 1 {
             format!("{point}#{n}")
@@ -111,12 +110,12 @@ pub fn mount_at(facts: &FactSet, point: &str) -> Option<Subject> {
     (1..).map_while(nth).last()
 }
 
-pub fn unused_subject(facts: &FactSet, point: &str) -> Subject {
+pub fn unused_boot_subject(facts: &FactSet, point: &str) -> Subject {
     let first = Subject::boot(point);
     if !facts.contains(&first) {
         return first;
     }
-    let taken = facts.subjects(Scope::Boot).filter(|subject| {
+    let taken = facts.subjects_of_scope(Scope::Boot).filter(|subject| {
         subject
             .name()
             .strip_prefix(point)
@@ -136,7 +135,7 @@ pub fn display_path(path: &Path) -> String {
     display_safe(path_bytes(path))
 }
 
-pub fn note_unread(facts: &mut FactSet, miss: &HostError, path: &str) -> ReadFailure {
+pub fn note_unread_file(facts: &mut FactSet, miss: &HostError, path: &str) -> ReadFailure {
     let unread = error_reading(miss, path);
     match &unread {
         Reading::Unknown { why, detail, .. } if *why != UnknownReason::Absent => {

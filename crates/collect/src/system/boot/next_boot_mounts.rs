@@ -1,8 +1,9 @@
-//! Whether the next boot mounts again what is mounted now: by fstab or a mount unit for its mount
+//! Whether the next boot mounts the current mounts again: by fstab or a mount unit for the mount
 //! point, by an automounter above it, or by the kernel for the root.
 //!
 //! *No* is known only if every source of mounts was read. A line may reach the same directory
-//! through a link, so a line whose mount point has no mount now leaves the answer unknown.
+//! through a symbolic link. A line whose mount point has no mount now therefore leaves the answer
+//! unknown.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::Path;
@@ -11,37 +12,39 @@ use crate::facts::catalog::mount::{self, MountClass};
 use crate::facts::catalog::{boot, host as machine};
 use crate::facts::{FactSet, Reading, Scope, Source, Subject, UnknownReason};
 
-/// Partitions that systemd mounts by type (systemd-gpt-auto-generator(8)).
+/// Mount points whose partitions systemd finds by type (systemd-gpt-auto-generator(8)).
 const DISCOVERED_BY_TYPE: [&str; 8] = [
     "/boot", "/efi", "/home", "/srv", "/tmp", "/usr", "/var", "/var/tmp",
 ];
 
-/// Records it for every mount of a disk or network file system; `unread` is the reason if a source
-/// could not be read.
-pub fn conclude(facts: &mut FactSet, unread: Option<&Reading<bool>>) {
+/// Records the answer for every mount of a disk or network file system. `unread` is the reason if a
+/// source of mounts could not be read.
+pub fn record_next_boot_mounts(facts: &mut FactSet, unread: Option<&Reading<bool>>) {
     let next = NextBoot::from_facts(facts);
-    let mounts: Vec<Subject> = facts.subjects(Scope::Mount).cloned().collect();
+    let mounts: Vec<Subject> = facts.subjects_of_scope(Scope::Mount).cloned().collect();
     for mounted in mounts {
         let class = facts.value(&mounted, &mount::CLASS);
-        if let Some(point) = point(facts, &mounted).filter(|_| class.is_some_and(has_lines)) {
+        if let Some(point) =
+            mount_point(facts, &mounted).filter(|_| class.is_some_and(may_have_fstab_line))
+        {
             let found = next.is_mounted_at_boot(&mounted, &point, unread);
             facts.insert(&mounted, &mount::AT_BOOT, found);
         }
     }
 }
 
-fn has_lines(class: MountClass) -> bool {
+fn may_have_fstab_line(class: MountClass) -> bool {
     matches!(class, MountClass::Block | MountClass::Network)
 }
 
-/// Derived once for all mounts.
+/// The parts of the answer that all mounts share.
 struct NextBoot {
-    /// Per mount, the *auto* of each of its lines.
+    /// For each mount, whether each of its lines is mounted at boot.
     readings_by_mount: BTreeMap<Subject, Vec<Reading<bool>>>,
     automount_points: BTreeSet<String>,
-    /// Why something else than lines and units may mount.
+    /// The reason why something other than fstab and mount units may mount file systems.
     other_mounter: Option<Reading<bool>>,
-    /// A line whose mount point has no mount now.
+    /// Describes a line whose mount point has no mount now.
     unmatched_line: Option<String>,
 }
 
@@ -49,9 +52,9 @@ impl NextBoot {
     fn from_facts(facts: &FactSet) -> Self {
         let mut of_mounts: BTreeMap<Subject, Vec<Reading<bool>>> = BTreeMap::new();
         let mut elsewhere = None;
-        for line in facts.subjects(Scope::Boot) {
+        for line in facts.subjects_of_scope(Scope::Boot) {
             let auto = facts.get(line, &boot::AUTO);
-            match facts.resolve(line, Scope::Mount) {
+            match facts.subject_in_scope(line, Scope::Mount) {
                 Some(mounted) => of_mounts.entry(mounted).or_default().push(auto),
                 None if elsewhere.is_none() && auto.value() != Some(&false) => {
                     let place = facts
@@ -67,26 +70,28 @@ impl NextBoot {
         }
         let waits =
             |mounted: &&Subject| facts.value(mounted, &mount::FSTYPE).as_deref() == Some("autofs");
-        let automounted = facts
-            .subjects(Scope::Mount)
+        let automount_points = facts
+            .subjects_of_scope(Scope::Mount)
             .filter(waits)
-            .filter_map(|at| point(facts, at))
+            .filter_map(|at| mount_point(facts, at))
             .collect();
-        let outside = match facts
+        let other_mounter = match facts
             .value(&Subject::host(), &machine::CONTAINER)
             .as_deref()
         {
             Some("none") => None,
             Some(_) => Some(Reading::unknown(
                 UnknownReason::Absent,
-                "the container runtime makes its mounts",
+                "the container runtime creates the container's mounts",
             )),
-            None => Some(undecided("a container runtime may make its mounts")),
+            None => Some(undecided_reading(
+                "a container runtime may create the mounts",
+            )),
         };
         Self {
             readings_by_mount: of_mounts,
-            automount_points: automounted,
-            other_mounter: outside,
+            automount_points,
+            other_mounter,
             unmatched_line: elsewhere,
         }
     }
@@ -102,7 +107,7 @@ impl NextBoot {
                 .ancestors()
                 .any(|above| self.is_automounted(above))
         {
-            return Reading::known(true, Source::derived([mount::POINT.name()]));
+            return Reading::known(true, Source::derived_from([mount::POINT.name()]));
         }
         let said = self
             .readings_by_mount
@@ -117,21 +122,21 @@ impl NextBoot {
             return open.clone();
         }
         if !said.is_empty() {
-            return undecided(
-                "its line has noauto; something else mounts it, such as a cluster manager",
+            return undecided_reading(
+                "its fstab line or unit has noauto; something else, such as a cluster manager, mounts it",
             );
         }
         if DISCOVERED_BY_TYPE.contains(&point) {
-            return undecided(&format!("systemd may mount {point} by its partition type"));
+            return undecided_reading(&format!("systemd may mount {point} by its partition type"));
         }
         if let Some(elsewhere) = &self.unmatched_line {
-            return undecided(&format!(
-                "{elsewhere}; it may be {point} under another path"
+            return undecided_reading(&format!(
+                "{elsewhere}; that directory may be {point} under another path"
             ));
         }
         Reading::known(
             false,
-            Source::derived([boot::POINT.name(), boot::AUTO.name()]),
+            Source::derived_from([boot::POINT.name(), boot::AUTO.name()]),
         )
     }
 
@@ -142,11 +147,11 @@ impl NextBoot {
     }
 }
 
-fn undecided(detail: &str) -> Reading<bool> {
+fn undecided_reading(detail: &str) -> Reading<bool> {
     Reading::unknown(UnknownReason::Ambiguous, detail)
 }
 
-fn point(facts: &FactSet, mounted: &Subject) -> Option<String> {
+fn mount_point(facts: &FactSet, mounted: &Subject) -> Option<String> {
     facts.value(mounted, &mount::POINT)
 }
 
@@ -154,8 +159,8 @@ fn point(facts: &FactSet, mounted: &Subject) -> Option<String> {
 mod tests {
     use super::*;
 
-    /// /data and / on disks, an overlay, and the mount points of the next boot.
-    fn machine(lines: &[(&str, Option<bool>)]) -> FactSet {
+    /// Mounts of /data and / on disks and an overlay, and the mount points of the next boot.
+    fn facts_with_lines(lines: &[(&str, Option<bool>)]) -> FactSet {
         let from = || Source::file("/proc/self/mountinfo");
         let mut facts = FactSet::default();
         facts.insert_known(
@@ -191,19 +196,19 @@ mod tests {
         facts
     }
 
-    fn concluded(mut facts: FactSet, point: &str) -> Option<bool> {
-        conclude(&mut facts, None);
+    fn mounted_at_boot(mut facts: FactSet, point: &str) -> Option<bool> {
+        record_next_boot_mounts(&mut facts, None);
         facts.value(&Subject::mount(point), &mount::AT_BOOT)
     }
 
     #[test]
     fn a_line_an_automounter_or_the_kernel_mounts_it() {
-        assert_eq!(concluded(machine(&[]), "/"), Some(true));
+        assert_eq!(mounted_at_boot(facts_with_lines(&[]), "/"), Some(true));
         assert_eq!(
-            concluded(machine(&[("/data", Some(true))]), "/data"),
+            mounted_at_boot(facts_with_lines(&[("/data", Some(true))]), "/data"),
             Some(true)
         );
-        let mut automounted = machine(&[]);
+        let mut automounted = facts_with_lines(&[]);
         let waiting = Subject::mount("/data#1");
         automounted.insert_known(
             &waiting,
@@ -217,45 +222,48 @@ mod tests {
             "autofs".to_owned(),
             Source::file("mountinfo"),
         );
-        assert_eq!(concluded(automounted, "/data"), Some(true));
+        assert_eq!(mounted_at_boot(automounted, "/data"), Some(true));
     }
 
     #[test]
     fn nothing_mounts_it() {
-        assert_eq!(concluded(machine(&[]), "/data"), Some(false));
+        assert_eq!(mounted_at_boot(facts_with_lines(&[]), "/data"), Some(false));
         assert_eq!(
-            concluded(machine(&[("/backup", Some(false))]), "/data"),
+            mounted_at_boot(facts_with_lines(&[("/backup", Some(false))]), "/data"),
             Some(false)
         );
         assert_eq!(
-            concluded(machine(&[]), "/merged"),
+            mounted_at_boot(facts_with_lines(&[]), "/merged"),
             None,
-            "whoever made it makes it again"
+            "a program mounted it, and mounts it again"
         );
     }
 
     #[test]
     fn nothing_is_missing_where_it_cannot_be_known() {
-        assert_eq!(concluded(machine(&[("/data", None)]), "/data"), None);
         assert_eq!(
-            concluded(machine(&[("/data", Some(false))]), "/data"),
+            mounted_at_boot(facts_with_lines(&[("/data", None)]), "/data"),
+            None
+        );
+        assert_eq!(
+            mounted_at_boot(facts_with_lines(&[("/data", Some(false))]), "/data"),
             None,
             "noauto"
         );
         assert_eq!(
-            concluded(machine(&[("/link-to-data", Some(true))]), "/data"),
+            mounted_at_boot(facts_with_lines(&[("/link-to-data", Some(true))]), "/data"),
             None
         );
-        let mut inside = machine(&[]);
+        let mut inside = facts_with_lines(&[]);
         inside.insert_known(
             &Subject::host(),
             &machine::CONTAINER,
             "docker".to_owned(),
             Source::file("cgroup"),
         );
-        assert_eq!(concluded(inside, "/data"), None);
-        let mut unread = machine(&[]);
-        conclude(
+        assert_eq!(mounted_at_boot(inside, "/data"), None);
+        let mut unread = facts_with_lines(&[]);
+        record_next_boot_mounts(
             &mut unread,
             Some(&Reading::unknown(UnknownReason::Denied, "/etc/fstab")),
         );
@@ -263,13 +271,13 @@ mod tests {
             unread.value(&Subject::mount("/data"), &mount::AT_BOOT),
             None
         );
-        let mut srv = machine(&[]);
+        let mut srv = facts_with_lines(&[]);
         srv.insert_known(
             &Subject::mount("/data"),
             &mount::POINT,
             "/srv".to_owned(),
             Source::file("mountinfo"),
         );
-        assert_eq!(concluded(srv, "/data"), None);
+        assert_eq!(mounted_at_boot(srv, "/data"), None);
     }
 }

@@ -1,21 +1,21 @@
 //! The swap of the next boot, and whether it is active now.
 //!
-//! The parent module passes lines of fstab and names of swap units. Only active swap is known to be
-//! swap, because contents of devices and files are not read, nor the device of a unit. A zram
-//! device is created at each boot by a service that is not examined.
+//! A path is known to be swap only while it is active, because the contents of devices and files
+//! are not read. The device of a swap unit is not read either. A zram device is created at each
+//! boot by a service that is not examined.
 
-use super::device;
 use super::entry::FSTAB;
-use crate::facts::catalog::boot::{self, NamedDevice};
+use super::named_device;
+use crate::facts::catalog::boot::{self, NamedDeviceState};
 use crate::facts::{FactSet, Reading, Source, Subject};
 use crate::host::{Host, HostErrorKind, path_bytes, path_from_bytes};
-use crate::lookup::device_of_path;
-use crate::storage::swap::active_paths;
+use crate::path_lookup::device_of_path;
+use crate::storage::swap::active_swap_paths;
 use crate::text;
 
-pub enum Swap {
+pub enum SwapDeclaration {
     Unit(String),
-    /// A line of fstab: device or file, options, and whether the options are complete.
+    /// A line of fstab. `source` is the device or file.
     Line {
         source: String,
         options: Vec<String>,
@@ -25,36 +25,36 @@ pub enum Swap {
 
 #[derive(Clone, Copy, Debug, PartialEq)]
 enum SwapState {
-    /// Active now, with supported options only.
+    /// The swap is active now, with supported options only.
     Active,
     Missing,
-    /// It exists but cannot be swap.
+    /// The path exists but cannot be swap.
     NotSwap,
     Unknown,
 }
 
-pub fn record(
+pub fn record_swaps(
     host: &dyn Host,
-    swaps: &[Swap],
+    swaps: &[SwapDeclaration],
     facts: &mut FactSet,
-    listed: &mut device::LinkDirectories,
+    listed: &mut named_device::LinkDirectories,
 ) {
     let written = Source::file(FSTAB);
-    let active = active_paths(host, facts);
+    let active = active_swap_paths(host, facts);
     let [mut all, mut missing, mut unfit, mut unseen] = [const { Vec::new() }; 4];
     for swap in swaps {
         let (name, found) = match swap {
-            Swap::Unit(name) => (name, SwapState::Unknown),
-            Swap::Line {
+            SwapDeclaration::Unit(name) => (name, SwapState::Unknown),
+            SwapDeclaration::Line {
                 source: named,
                 options,
                 is_complete: whole,
             } => {
                 let is_known =
-                    *whole == Some(true) && options.iter().all(|option| is_known(option));
+                    *whole == Some(true) && options.iter().all(|option| is_known_option(option));
                 (
                     named,
-                    line_state(host, facts, named, is_known, &active, listed),
+                    swap_line_state(host, facts, named, is_known, &active, listed),
                 )
             }
         };
@@ -77,8 +77,8 @@ pub fn record(
     }
 }
 
-/// Options with a known effect (fstab(5), swapon(8), systemd.swap(5)).
-fn is_known(option: &str) -> bool {
+/// Whether the option's effect is known (fstab(5), swapon(8), systemd.swap(5)).
+fn is_known_option(option: &str) -> bool {
     match option.split_once('=') {
         _ if option.starts_with("x-systemd.") => true,
         None => ["defaults", "sw", "discard", "nofail", "noauto"].contains(&option),
@@ -91,62 +91,65 @@ fn is_known(option: &str) -> bool {
     }
 }
 
-fn line_state(
+fn swap_line_state(
     host: &dyn Host,
     facts: &FactSet,
     named: &str,
     is_known: bool,
     active: &[Vec<u8>],
-    listed: &mut device::LinkDirectories,
+    listed: &mut named_device::LinkDirectories,
 ) -> SwapState {
     if named.starts_with("/dev/zram") {
         return SwapState::Unknown;
     }
-    let on = device::find_device(host, facts, named);
-    if is_active(host, facts, named, on.as_ref(), active) {
+    let on = named_device::find_device(host, facts, named);
+    if matches_active_swap(host, facts, named, on.as_ref(), active) {
         return if is_known {
             SwapState::Active
         } else {
             SwapState::Unknown
         };
     }
-    if on.is_some_and(|device| device::mounts_on_device(facts, &device).next().is_some()) {
+    if on.is_some_and(|device| {
+        named_device::mounts_on_device(facts, &device)
+            .next()
+            .is_some()
+    }) {
         return SwapState::NotSwap;
     }
     if named.starts_with('/') && !named.starts_with("/dev/") {
-        return match host.stat(&path_from_bytes(text::original_bytes(named))) {
-            Ok(stat) if stat.is_file() || stat.is_block() => SwapState::Unknown,
+        return match host.stat(&path_from_bytes(text::decode_display_safe(named))) {
+            Ok(stat) if stat.is_file() || stat.is_block_device() => SwapState::Unknown,
             Ok(_) => SwapState::NotSwap,
             Err(miss) if miss.kind == HostErrorKind::Absent => SwapState::Missing,
             Err(_) => SwapState::Unknown,
         };
     }
-    match device::device_presence(host, facts, named, &Source::file(FSTAB), listed) {
+    match named_device::device_presence(host, facts, named, &Source::file(FSTAB), listed) {
         Reading::Known {
-            value: NamedDevice::Missing,
+            value: NamedDeviceState::Missing,
             ..
         } => SwapState::Missing,
         Reading::Known {
-            value: NamedDevice::Other,
+            value: NamedDeviceState::Other,
             ..
         } => SwapState::NotSwap,
         Reading::Known {
-            value: NamedDevice::There | NamedDevice::None,
+            value: NamedDeviceState::There | NamedDeviceState::None,
             ..
         }
         | Reading::Unknown { .. } => SwapState::Unknown,
     }
 }
 
-/// Compares the path, the path with links resolved, and the device.
-fn is_active(
+fn matches_active_swap(
     host: &dyn Host,
     facts: &FactSet,
     named: &str,
     on: Option<&Subject>,
     active: &[Vec<u8>],
 ) -> bool {
-    let path = text::original_bytes(named);
+    let path = text::decode_display_safe(named);
     let real = || {
         host.real_path(&path_from_bytes(path.clone()))
             .ok()
@@ -204,16 +207,16 @@ mod tests {
     fn swap_state(active: &str, named: &str, options: &str) -> SwapState {
         let (host, mut facts) = machine_with(active);
         let options = options.split(',').map(str::to_owned).collect();
-        let swap = Swap::Line {
+        let swap = SwapDeclaration::Line {
             source: named.to_owned(),
             options,
             is_complete: Some(true),
         };
-        record(
+        record_swaps(
             &host,
             &[swap],
             &mut facts,
-            &mut device::LinkDirectories::default(),
+            &mut named_device::LinkDirectories::default(),
         );
         let has = |key: &Key<Vec<String>>| !facts.value(&Subject::host(), key).unwrap().is_empty();
         match (
@@ -302,22 +305,22 @@ mod tests {
     #[test]
     fn a_line_that_is_not_whole_and_a_unit_are_not_known() {
         let (host, mut facts) = machine_with("/dev/vdb partition 1 0 -2");
-        let line = |whole| Swap::Line {
+        let line = |whole| SwapDeclaration::Line {
             source: "/dev/vdb".to_owned(),
             options: Vec::new(),
             is_complete: whole,
         };
         let swaps = [
-            Swap::Unit("dev-vdb.swap".to_owned()),
+            SwapDeclaration::Unit("dev-vdb.swap".to_owned()),
             line(Some(false)),
             line(None),
             line(Some(true)),
         ];
-        record(
+        record_swaps(
             &host,
             &swaps,
             &mut facts,
-            &mut device::LinkDirectories::default(),
+            &mut named_device::LinkDirectories::default(),
         );
         assert_eq!(
             facts

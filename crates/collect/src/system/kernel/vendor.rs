@@ -1,19 +1,19 @@
-//! The vendor of a kernel by its release string, and whether that vendor backports features: then
-//! its version number does not show what it lacks.
+//! The vendor of a kernel by its release string, and whether that vendor backports features. With
+//! backports, the version number does not show which features are missing.
 //!
-//! Pure text matching. Stable kernels with a packager's tail (Debian, Amazon, Fedora, Arch) are
-//! what their number says; enterprise kernels are not. An unknown tail that looks like an RPM's
-//! counts as backporting, because that error costs nothing.
+//! Stable kernels with a packager's tail (Debian, Amazon, Fedora, Arch) have the features of their
+//! number; enterprise kernels have more. An unknown tail that looks like an RPM's counts as
+//! backporting: if that is wrong, answers are unknown instead of false.
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Vendor {
-    /// A word of `kernel.vendor`.
+    /// The vendor, as in the fact `kernel.vendor`.
     pub name: &'static str,
-    /// Features and fixes arrive without a new version number.
     pub backports: bool,
 }
 
-/// Substrings of the tail, most specific first; vendor; backports.
+/// A substring of the release's tail, the vendor, and whether the vendor backports; most specific
+/// first.
 const BY_TAIL: &[(&str, &str, bool)] = &[
     ("elrepo", "elrepo", false),
     ("uek", "uek", true),
@@ -46,7 +46,8 @@ const BY_TAIL: &[(&str, &str, bool)] = &[
     ("-rpi", "raspberry", false),
 ];
 
-/// Base versions of SUSE's enterprise kernels; with another tail they are openSUSE's rolling ones.
+/// Base versions of SUSE's enterprise kernels. Kernels with a SUSE tail and another base are
+/// openSUSE's rolling ones.
 const SUSE_BASES: &[&str] = &[
     "3.0.",
     "3.12.",
@@ -58,8 +59,8 @@ const SUSE_BASES: &[&str] = &[
     "6.12.0-16",
 ];
 
-/// By `uname -r` and /proc/version.
-pub fn identify(release: &str, build: &str) -> Vendor {
+/// The vendor by `uname -r` and /proc/version.
+pub fn identify_vendor(release: &str, build: &str) -> Vendor {
     let digits = release
         .bytes()
         .take_while(|b| b.is_ascii_digit() || *b == b'.')
@@ -77,14 +78,16 @@ pub fn identify(release: &str, build: &str) -> Vendor {
         let enterprise = SUSE_BASES.iter().any(|base| release.starts_with(base));
         return is(if enterprise { "sles" } else { "opensuse" }, enterprise);
     }
-    // The build text decides if present: own builds may keep a distribution's release name.
+    // If there is a build string, it decides: users' own builds may keep a distribution's release
+    // name.
     if build.contains("-Ubuntu ") || (build.is_empty() && is_ubuntu_release(release)) {
         let is_for_all = UBUNTU_GENERAL_FLAVOURS
             .iter()
             .any(|flavour| tail.ends_with(flavour));
         return is(if is_for_all { "ubuntu" } else { "ubuntu-cloud" }, false);
     }
-    if debian_level(build).is_some() || (build.is_empty() && is_debian_release(release)) {
+    if debian_upstream_version(build).is_some() || (build.is_empty() && is_debian_release(release))
+    {
         let is_for_cloud = tail.contains("-cloud-");
         return is(
             if is_for_cloud {
@@ -112,7 +115,7 @@ const UBUNTU_GENERAL_FLAVOURS: &[&str] = &[
     "-virtual",
 ];
 
-/// Ubuntu's kernel flavours: general-purpose, cloud, and for particular machines.
+/// Ubuntu's kernel flavours: general-purpose, for clouds, and for particular machines.
 const UBUNTU_FLAVOURS: &[&str] = &[
     "aws",
     "aws-64k",
@@ -144,8 +147,8 @@ const UBUNTU_FLAVOURS: &[&str] = &[
     "virtual",
 ];
 
-/// `6.8.0-1012-azure`: the third number is always 0, and a counter follows. Ubuntu's mainline
-/// builds have a date or a longer counter there.
+/// Whether a release is Ubuntu's, such as `6.8.0-1012-azure`: the third number is always 0, and a
+/// counter follows. Ubuntu's mainline builds have a date or a longer counter there.
 fn is_ubuntu_release(release: &str) -> bool {
     let Some((version, rest)) = release.split_once('-') else {
         return false;
@@ -163,7 +166,7 @@ fn is_ubuntu_release(release: &str) -> bool {
         && UBUNTU_FLAVOURS.contains(&flavour)
 }
 
-/// As in Debian's kernel names, some with a variant.
+/// Architectures in the names of Debian's kernels, some with a variant.
 const DEBIAN_ARCHITECTURES: &[&str] = &[
     "686",
     "686-pae",
@@ -179,7 +182,8 @@ const DEBIAN_ARCHITECTURES: &[&str] = &[
     "s390x",
 ];
 
-/// `6.1.0-28-amd64`, `6.12.57+deb13-cloud-amd64`, `6.10.6+bpo-amd64` or `5.10.0-0.deb10.28-amd64`.
+/// Whether a release is Debian's: `6.1.0-28-amd64`, `6.12.57+deb13-cloud-amd64`, `6.10.6+bpo-amd64`
+/// or `5.10.0-0.deb10.28-amd64`.
 fn is_debian_release(release: &str) -> bool {
     let digits = release
         .bytes()
@@ -214,15 +218,15 @@ fn is_debian_release(release: &str) -> bool {
         && DEBIAN_ARCHITECTURES.contains(&architecture)
 }
 
-/// Digits without leading zeros.
+/// Whether a word is a decimal number without leading zeros.
 fn is_number(text: &str) -> bool {
     text.bytes().all(|b| b.is_ascii_digit())
         && !text.is_empty()
         && (text == "0" || !text.starts_with('0'))
 }
 
-/// An unknown vendor may backport.
-pub fn backports(name: &str) -> bool {
+/// Whether the vendor backports features; true for an unknown vendor.
+pub fn may_backport(name: &str) -> bool {
     const AS_NUMBERED: &[&str] = &[
         "mainline",
         "debian",
@@ -237,8 +241,8 @@ pub fn backports(name: &str) -> bool {
     }
 }
 
-/// The stable level in Debian's build text: `… Debian 6.1.140-1 (2025-05-22)` → `6.1.140`.
-pub fn debian_level(build: &str) -> Option<String> {
+/// The stable level in Debian's build string: `… Debian 6.1.140-1 (2025-05-22)` → `6.1.140`.
+pub fn debian_upstream_version(build: &str) -> Option<String> {
     let mut words = build
         .split_whitespace()
         .skip_while(|word| *word != "Debian")
@@ -278,7 +282,7 @@ mod tests {
             ("5.15.0-119-generic", UBUNTU, "ubuntu", false),
             ("6.8.0-1012-azure", UBUNTU, "ubuntu-cloud", false),
             ("6.1.0-28-cloud-amd64", DEBIAN, "debian-cloud", false),
-            // Without build text the release decides.
+            // Without a build string, the release decides.
             ("6.1.0-28-amd64", "", "debian", false),
             ("6.12.48+deb13-amd64", "", "debian", false),
             ("6.12.57+deb13-cloud-amd64", "", "debian-cloud", false),
@@ -327,25 +331,27 @@ mod tests {
             ("4.19.90-2107.6.0.unheard.x86_64", "", "other", true),
         ] {
             assert_eq!(
-                identify(release, build),
+                identify_vendor(release, build),
                 Vendor { name, backports },
                 "{release}"
             );
         }
-        assert_eq!(debian_level(DEBIAN).as_deref(), Some("6.1.140"));
+        assert_eq!(debian_upstream_version(DEBIAN).as_deref(), Some("6.1.140"));
         assert_eq!(
-            debian_level("gcc (Debian 12.2.0-14) 12.2.0, #1 SMP Debian 6.1.140-1").as_deref(),
+            debian_upstream_version("gcc (Debian 12.2.0-14) 12.2.0, #1 SMP Debian 6.1.140-1")
+                .as_deref(),
             Some("6.1.140")
         );
     }
 
     proptest! {
-        /// *Older than* is concluded only for kernels known not to backport, or not from an RPM.
+        /// A release that looks like an RPM's backports, unless its vendor is known not to
+        /// backport.
         #[test]
         fn any_text_has_a_vendor_and_what_looks_like_an_rpm_backports(release: String, build: String, tail in "[a-z0-9._-]{0,12}") {
-            identify(&release, &build);
-            debian_level(&build);
-            let vendor = identify(&format!("4.19.90-1{tail}.x86_64"), "");
+            identify_vendor(&release, &build);
+            debian_upstream_version(&build);
+            let vendor = identify_vendor(&format!("4.19.90-1{tail}.x86_64"), "");
             let known = BY_TAIL.iter().any(|(_, name, backports)| *name == vendor.name && !backports);
             prop_assert!(vendor.backports || known || vendor.name == "opensuse", "{tail}: {vendor:?}");
         }

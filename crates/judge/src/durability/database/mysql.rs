@@ -1,21 +1,23 @@
 //! MySQL and MariaDB: redo log, binary log, flush method and doublewrite (manuals, InnoDB system
-//! variables). After a crash InnoDB rolls back prepared transactions that the binary log lacks, so
-//! `sync_binlog = 0` loses commits although the redo log was flushed.
+//! variables).
+//!
+//! After a crash InnoDB rolls back prepared transactions that the binary log lacks, so `sync_binlog
+//! = 0` loses commits although the redo log was flushed.
 
 use super::evidence_log::{EvidenceLog, preload_disables_flush};
 use super::torn_pages::{self, PageProtection};
-use crate::durability::Impact::{AtRisk, Durable, Unproven};
+use crate::durability::VerdictImpact::{AtRisk, Durable, Unproven};
 use crate::durability::fact_reader::FactReader;
-use crate::durability::{Impact, Remedy};
+use crate::durability::{Remedy, VerdictImpact};
 use crate::facts::catalog::cluster as kind;
-use crate::facts::catalog::device::{self, Cache};
+use crate::facts::catalog::device::{self, CacheVolatility};
 use crate::facts::catalog::mysql::{self, Doublewrite, FlushMethod};
-use crate::facts::catalog::target::{self, Role};
+use crate::facts::catalog::target::{self, DirectoryRole};
 use crate::facts::{FactSet, Reading, Scope, ServerKind, Subject, UnknownReason};
 use crate::ternary::Ternary;
 use crate::version::Version;
 
-/// Whether the settings turn flushes off altogether.
+/// Returns whether the settings disable every flush.
 pub fn judge_settings(
     ask: &mut FactReader,
     of: &Subject,
@@ -51,17 +53,21 @@ fn judge_redo_log(ask: &mut FactReader, cluster: &Subject, name: &str, sayer: &m
             ),
         ),
         Some(value @ (0 | 2)) => (
-            AtRisk(set_remedy(cluster, "innodb_flush_log_at_trx_commit", "1")),
+            AtRisk(remedy_to_set(
+                cluster,
+                "innodb_flush_log_at_trx_commit",
+                "1",
+            )),
             format!(
                 "{name} reports commits before it flushes them (innodb_flush_log_at_trx_commit is {value}): a crash loses {}, \
                  but corrupts nothing",
-                unflushed_commits(ask, cluster)
+                crash_loss_text(ask, cluster)
             ),
         ),
         Some(value) => (
             Unproven,
             format!(
-                "innodb_flush_log_at_trx_commit is {value}, which walwise does not know of {name}"
+                "innodb_flush_log_at_trx_commit is {value}, a value of {name} that is not in walwise's tables"
             ),
         ),
         None => (
@@ -71,13 +77,13 @@ fn judge_redo_log(ask: &mut FactReader, cluster: &Subject, name: &str, sayer: &m
             ),
         ),
     };
-    sayer.push(ask, cluster, key, bears, says);
+    sayer.push_evidence(ask, cluster, key, bears, says);
 }
 
-/// What a crash loses if no commit waits for its flush.
-fn unflushed_commits(ask: &mut FactReader, cluster: &Subject) -> String {
+/// Extent of the loss in a crash if commits do not wait for the flush.
+fn crash_loss_text(ask: &mut FactReader, cluster: &Subject) -> String {
     match ask.get(cluster, &mysql::FLUSH_LOG_TIMEOUT) {
-        // Zero leaves the flush to the master thread, whose interval no source here states.
+        // 0 leaves the flush to the master thread, whose interval the manuals do not state.
         Some(0) | None => "the commits since its last flush".to_owned(),
         Some(seconds) => {
             format!(
@@ -93,12 +99,12 @@ fn judge_binlog(ask: &mut FactReader, cluster: &Subject, name: &str, sayer: &mut
         Some(true) => {}
         None => {
             let says = format!(
-                "it is unknown whether {name} keeps a binary log, which commits then depend on"
+                "it is unknown whether {name} writes a binary log; if so, commits depend on it"
             );
-            return sayer.push(ask, cluster, &mysql::LOG_BIN, Unproven, says);
+            return sayer.push_evidence(ask, cluster, &mysql::LOG_BIN, Unproven, says);
         }
     }
-    // From 12.3 on MariaDB can keep the binary log in a storage engine, whose own log is flushed
+    // MariaDB 12.3 and later can keep the binary log in a storage engine, whose own log is flushed
     // instead.
     let engine = ask.facts.get(cluster, &mysql::BINLOG_ENGINE);
     let in_engine = engine.value().map(|engine| !engine.is_empty());
@@ -118,13 +124,13 @@ fn judge_binlog(ask: &mut FactReader, cluster: &Subject, name: &str, sayer: &mut
         (Some(value), Some(true)) => (
             Unproven,
             format!(
-                "sync_binlog is {value}, and the binary log is kept in an engine: it is unknown what that flushes"
+                "sync_binlog is {value}, and a storage engine keeps the binary log: it is unknown when the engine flushes it"
             ),
         ),
         (Some(value), None) if !absent => (
             Unproven,
             format!(
-                "sync_binlog is {value}, and it is unknown whether the binary log is kept in an engine"
+                "sync_binlog is {value}, and it is unknown whether a storage engine keeps the binary log"
             ),
         ),
         (Some(value), _) => {
@@ -134,7 +140,7 @@ fn judge_binlog(ask: &mut FactReader, cluster: &Subject, name: &str, sayer: &mut
                 format!("once every {value} commits or groups of commits")
             };
             (
-                AtRisk(set_remedy(cluster, "sync_binlog", "1")),
+                AtRisk(remedy_to_set(cluster, "sync_binlog", "1")),
                 format!(
                     "{name} flushes its binary log {when} (sync_binlog is {value}): after a crash InnoDB rolls back \
                      commits missing from it"
@@ -146,10 +152,10 @@ fn judge_binlog(ask: &mut FactReader, cluster: &Subject, name: &str, sayer: &mut
             format!("it is unknown whether {name} flushes its binary log (sync_binlog)"),
         ),
     };
-    sayer.push(ask, cluster, key, bears, says);
+    sayer.push_evidence(ask, cluster, key, bears, says);
 }
 
-/// Whether the flush method omits flushes everywhere.
+/// Returns whether the flush method skips all flushes.
 fn judge_flush_method(
     ask: &mut FactReader,
     of: &Subject,
@@ -162,7 +168,7 @@ fn judge_flush_method(
     let (bears, says) = match method {
         Some(FlushMethod::Fsync | FlushMethod::Dsync | FlushMethod::Direct) => return false,
         Some(method @ (FlushMethod::Nosync | FlushMethod::Littlesync)) => (
-            AtRisk(default_method_remedy(cluster)),
+            AtRisk(default_flush_method_remedy(cluster)),
             format!(
                 "{name} skips flushes (innodb_flush_method is {method}), so a crash can also corrupt its tables"
             ),
@@ -172,14 +178,14 @@ fn judge_flush_method(
                 return false;
             }
             let version = ask.get(cluster, &mysql::VERSION);
-            judge_no_fsync(ask, of, cluster, name, version.as_ref())
+            judge_o_direct_no_fsync(ask, of, cluster, name, version.as_ref())
         }
         None => (
             Unproven,
             format!("it is unknown whether {name} flushes its data files (innodb_flush_method)"),
         ),
     };
-    sayer.push(ask, cluster, key, bears, says);
+    sayer.push_evidence(ask, cluster, key, bears, says);
     method.is_some_and(omits_flushes)
 }
 
@@ -187,7 +193,7 @@ fn omits_flushes(method: FlushMethod) -> bool {
     matches!(method, FlushMethod::Nosync | FlushMethod::Littlesync)
 }
 
-/// MariaDB's doublewrite mode that skips flushing data files before a checkpoint.
+/// MariaDB's mode `fast` skips flushing data files before a checkpoint.
 fn judge_fast_doublewrite(
     ask: &mut FactReader,
     of: &Subject,
@@ -199,8 +205,8 @@ fn judge_fast_doublewrite(
     let mode = ask.get(cluster, key);
     let (bears, says) = match mode {
         _ if !holds_pages(ask.facts, of) => return,
-        // If the setting is unknown, torn pages are the graver finding.
-        None if torn_pages::may_tear(ask, of) => return,
+        // If the setting is unknown, the finding about torn pages is more serious.
+        None if torn_pages::holds_tearable_pages(ask, of) => return,
         None => (
             Unproven,
             format!("it is unknown whether {name} skips flushes (innodb_doublewrite)"),
@@ -211,10 +217,10 @@ fn judge_fast_doublewrite(
             of,
             name,
             "innodb_doublewrite is fast",
-            set_remedy(cluster, "innodb_doublewrite", "on"),
+            remedy_to_set(cluster, "innodb_doublewrite", "on"),
         ),
     };
-    sayer.push(ask, cluster, key, bears, says);
+    sayer.push_evidence(ask, cluster, key, bears, says);
 }
 
 fn judge_doublewrite(
@@ -231,29 +237,34 @@ fn judge_doublewrite(
             "innodb_doublewrite is {}",
             doublewrite.map_or("not known", Doublewrite::as_str)
         ),
-        remedy: set_remedy(cluster, "innodb_doublewrite", "on"),
+        remedy: remedy_to_set(cluster, "innodb_doublewrite", "on"),
     };
     torn_pages::judge_page_copies(ask, of, cluster, &copies, sayer);
 }
 
-/// Whether data pages lie here; true if the contents are unknown.
+/// Whether the target holds data pages; true if the target's contents are unknown.
 fn holds_pages(facts: &FactSet, of: &Subject) -> bool {
-    let holds = |role: &Role| matches!(role, Role::Data | Role::Doublewrite | Role::Undo);
+    let holds = |role: &DirectoryRole| {
+        matches!(
+            role,
+            DirectoryRole::Data | DirectoryRole::Doublewrite | DirectoryRole::Undo
+        )
+    };
     facts
         .value(of, &target::ROLES)
         .is_none_or(|roles| roles.iter().any(holds))
 }
 
-/// O_DIRECT_NO_FSYNC. From 5.7.25 and 8.0.14 on MySQL flushes after creating, extending and closing
-/// a file; the omitted flushes then matter only for a cache that the redo log's flushes do not
-/// reach.
-fn judge_no_fsync(
+/// Judges the flush method O_DIRECT_NO_FSYNC, which never flushes data pages. MySQL 5.7.25, 8.0.14
+/// and later still flush a file after they create, extend or close the file. In these releases the
+/// missing flushes matter only for a cache that flushes of the redo log do not reach.
+fn judge_o_direct_no_fsync(
     ask: &mut FactReader,
     of: &Subject,
     cluster: &Subject,
     name: &str,
     version: Option<&Version>,
-) -> (Impact, String) {
+) -> (VerdictImpact, String) {
     let method = "innodb_flush_method is O_DIRECT_NO_FSYNC";
     let fixed = match (name, version) {
         ("MySQL", Some(version)) => {
@@ -267,14 +278,14 @@ fn judge_no_fsync(
                 of,
                 name,
                 method,
-                default_method_remedy(cluster),
+                default_flush_method_remedy(cluster),
             );
         }
     };
     match fixed {
         Ternary::False => {
             return (
-                AtRisk(default_method_remedy(cluster)),
+                AtRisk(default_flush_method_remedy(cluster)),
                 format!(
                     "{name} of this release never flushes data files, not even their sizes ({method})"
                 ),
@@ -291,20 +302,20 @@ fn judge_no_fsync(
         }
         Ternary::True => {}
     }
-    let shared = shares_disks(ask, of, cluster);
+    let shared = shares_disks_with_redo(ask, of, cluster);
     match cache_safety(ask.facts, of) {
         CacheSafety::Safe => (
             Durable,
-            format!("{name} flushes no data pages ({method}), and no disk here needs it"),
+            format!("{name} flushes no data pages ({method}), and no disk here needs flushes"),
         ),
         CacheSafety::Volatile | CacheSafety::Unknown if shared == Some(true) => (
             Durable,
             format!(
-                "{name} flushes no data pages ({method}), but its redo log, on the same disks, flushes for both"
+                "{name} flushes no data pages ({method}), but flushes of its redo log, on the same disks, cover both"
             ),
         ),
         CacheSafety::Volatile if shared == Some(false) => (
-            AtRisk(default_method_remedy(cluster)),
+            AtRisk(default_flush_method_remedy(cluster)),
             format!(
                 "{name} flushes no data pages ({method}), and the redo log's flushes do not reach the volatile cache here"
             ),
@@ -318,21 +329,21 @@ fn judge_no_fsync(
         CacheSafety::Unknown => (
             Unproven,
             format!(
-                "{name} flushes no data pages ({method}), and it is unknown whether a cache here needs it"
+                "{name} flushes no data pages ({method}), and it is unknown whether a cache here needs flushes"
             ),
         ),
     }
 }
 
-/// Data pages that MariaDB does not flush before a checkpoint, which its author calls safe on some
-/// file systems only (MDEV-33545).
+/// Judges data pages that MariaDB does not flush before a checkpoint, which its author calls safe
+/// on some file systems only (MDEV-33545).
 fn judge_unflushed_pages(
     facts: &FactSet,
     of: &Subject,
     name: &str,
     setting: &str,
     mend: Remedy,
-) -> (Impact, String) {
+) -> (VerdictImpact, String) {
     match cache_safety(facts, of) {
         CacheSafety::Volatile => (
             AtRisk(mend),
@@ -359,34 +370,41 @@ fn cache_safety(facts: &FactSet, of: &Subject) -> CacheSafety {
     let worst = facts
         .bottom_devices(of)
         .iter()
-        .map(|leaf| facts.value(leaf, &device::CACHE).unwrap_or(Cache::Unknown))
+        .map(|leaf| {
+            facts
+                .value(leaf, &device::CACHE)
+                .unwrap_or(CacheVolatility::Unknown)
+        })
         .min();
     match worst {
-        Some(Cache::Volatile | Cache::Contradictory) => CacheSafety::Volatile,
-        Some(Cache::Unknown) | None => CacheSafety::Unknown,
-        Some(Cache::Protected | Cache::None) => CacheSafety::Safe,
+        Some(CacheVolatility::Volatile | CacheVolatility::Contradictory) => CacheSafety::Volatile,
+        Some(CacheVolatility::Unknown) | None => CacheSafety::Unknown,
+        Some(CacheVolatility::Protected | CacheVolatility::None) => CacheSafety::Safe,
     }
 }
 
-/// Whether every disk here is also a disk of the redo log.
-fn shares_disks(ask: &mut FactReader, of: &Subject, cluster: &Subject) -> Option<bool> {
+/// Whether every disk of the target is also a disk of the redo log; `None` if unknown.
+fn shares_disks_with_redo(ask: &mut FactReader, of: &Subject, cluster: &Subject) -> Option<bool> {
     let facts = ask.facts;
     let roles = facts.value(of, &target::ROLES)?;
     let named = facts.value(of, &target::CLUSTERS).unwrap_or_default();
     if roles.iter().any(|role| role.is_redo()) && named.len() <= 1 {
         return Some(true);
     }
-    // A server is linked to the mount of its redo log.
-    let redo = facts.resolve(cluster, Scope::Target)?;
-    // Paths to one unit share its cache: a flush through one empties it for all.
-    let (here, there) = (facts.disks(of), facts.disks(&redo));
+    // The cluster's target is the mount of the redo log.
+    let redo = facts.subject_in_scope(cluster, Scope::Target)?;
+    // Several paths to one disk count as one: a flush through any path empties the disk's cache.
+    let (here, there) = (
+        facts.distinct_bottom_disks(of),
+        facts.distinct_bottom_disks(&redo),
+    );
     if here.is_empty() || there.is_empty() {
         return None;
     }
     Some(here.iter().all(|disk| there.contains(disk)))
 }
 
-fn set_remedy(cluster: &Subject, setting: &'static str, value: &'static str) -> Remedy {
+fn remedy_to_set(cluster: &Subject, setting: &'static str, value: &'static str) -> Remedy {
     Remedy::SetSetting {
         setting,
         value,
@@ -394,8 +412,8 @@ fn set_remedy(cluster: &Subject, setting: &'static str, value: &'static str) -> 
     }
 }
 
-/// All defaults of the flush method flush.
-fn default_method_remedy(cluster: &Subject) -> Remedy {
+/// Resets the setting, because every default of the flush method flushes.
+fn default_flush_method_remedy(cluster: &Subject) -> Remedy {
     Remedy::ResetSetting {
         setting: "innodb_flush_method",
         server: cluster.clone(),

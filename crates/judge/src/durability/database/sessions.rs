@@ -1,14 +1,16 @@
 //! PostgreSQL sessions with their own `synchronous_commit`, set per database or role (*ALTER
-//! DATABASE*, *ALTER ROLE*). The instance's value decides the verdict; deviating sessions are
-//! listed. Any role may change its own value, so a deviation is at most a warning.
+//! DATABASE*, *ALTER ROLE*).
+//!
+//! The server's value decides the verdict; deviating sessions are listed. Any role may change the
+//! value for its sessions, so a deviation is at most a warning.
 
-use super::evidence_log::{EvidenceLog, SessionExceptions};
-use crate::durability::Impact::Unproven;
+use super::evidence_log::{DeviatingSessions, EvidenceLog};
+use crate::durability::VerdictImpact::Unproven;
 use crate::durability::fact_reader::FactReader;
 use crate::facts::catalog::postgres::{self, CommitOverride, SynchronousCommit};
 use crate::facts::{Reading, Subject};
 
-pub fn judge_sessions(
+pub fn judge_session_overrides(
     ask: &mut FactReader,
     cluster: &Subject,
     instance: Option<SynchronousCommit>,
@@ -22,7 +24,7 @@ pub fn judge_sessions(
             ask.note_missing(cluster, key, None);
             let says = "it is unknown whether a database or a role turns synchronous_commit off"
                 .to_owned();
-            sayer.push(ask, cluster, key, Unproven, says);
+            sayer.push_evidence(ask, cluster, key, Unproven, says);
         }
         sayer.exceptions.losing = reading.and_then(|_| Ok(Vec::new()));
         return;
@@ -35,13 +37,12 @@ pub fn judge_sessions(
         .iter()
         .filter(|one| !waits_for_flush(one.value))
         .map(|one| one.owner.clone());
-    sayer.exceptions = SessionExceptions {
+    sayer.exceptions = DeviatingSessions {
         texts: different.iter().map(told).collect(),
         losing: Reading::known(lose.collect(), ask.dependencies.source()),
     };
 }
 
-/// Whether a commit waits for the flush on this host.
 pub fn waits_for_flush(value: SynchronousCommit) -> bool {
     matches!(
         value,
@@ -52,9 +53,9 @@ pub fn waits_for_flush(value: SynchronousCommit) -> bool {
     )
 }
 
-/// What a standby guarantees if this host is lost, in a sentence; empty if no standby is named or
-/// it is unknown.
-pub fn host_loss(
+/// Guarantee of a standby if this host is lost, as a sentence. Empty if no standby is configured or
+/// the setting is unknown.
+pub fn host_loss_sentence(
     ask: &mut FactReader,
     cluster: &Subject,
     instance: Option<SynchronousCommit>,
@@ -65,11 +66,11 @@ pub fn host_loss(
     let (Some(standbys), Some(value)) = (standbys, instance) else {
         return String::new();
     };
-    // SyncRepRequested() in syncrep.h: without WAL senders no commit waits for a standby.
+    // Without WAL senders no commit waits for a standby (`SyncRepRequested` in syncrep.h).
     match ask.get(cluster, &postgres::MAX_WAL_SENDERS) {
         Some(1..) => {}
         Some(0) => {
-            return "The last commits may be lost with this host: max_wal_senders = 0, so no standby is waited for."
+            return "The last commits may be lost with this host: max_wal_senders = 0, so commits wait for no standby."
                 .to_owned();
         }
         None => return String::new(),
@@ -85,7 +86,7 @@ pub fn host_loss(
     let but = if weaker.is_empty() {
         String::new()
     } else {
-        format!(" Not so for {}.", weaker.join("; "))
+        format!(" Exceptions: {}.", weaker.join("; "))
     };
     let by = if standbys == 1 {
         "a standby".to_owned()

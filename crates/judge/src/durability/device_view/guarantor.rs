@@ -1,27 +1,32 @@
-//! Who vouches for a disk that this host cannot look into, and whether that is documented. A flush
-//! is a promise in every protocol, so a disk that takes flushes is durable unless an unknown array
-//! serves it. Without a volatile cache it also needs a document of its guarantor.
+//! Party that vouches for a disk whose inside this host cannot see, and whether that party
+//! documents the guarantee.
+//!
+//! Every protocol defines what a flush means, so a disk that accepts flushes is durable unless an
+//! unknown array serves it. A disk without a volatile cache also needs documentation of its
+//! guarantor.
 
 use crate::durability::fact_reader::FactReader;
 use crate::facts::Subject;
-use crate::facts::catalog::device::{self, Cloud, Fabric, Guarantor, Transport};
+use crate::facts::catalog::device::{
+    self, CloudDiskService, Guarantor, NetworkTransport, Transport,
+};
 use crate::facts::catalog::host;
 
-/// Hypervisors of cloud providers, as DMI names them.
+/// Cloud providers, by the value of the fact `host.virtualisation`.
 const PROVIDERS: [&str; 4] = ["amazon", "google", "alibaba", "azure"];
 
-/// QEMU in DMI. Its manual documents what each disk type does with a write (*Block device options*,
-/// cache).
+/// Value of `host.virtualisation` for QEMU, whose manual documents what each disk type does with a
+/// write (*Block device options*, cache).
 const QEMU: &str = "kvm";
 
-/// Azure does not cache writes of disks of this size or larger (*Azure premium storage*, Disk
-/// caching).
+/// In bytes: Azure does not cache writes of disks of this size or larger (*Azure premium storage*,
+/// Disk caching).
 const AZURE_UNCACHED_SIZE: u64 = 4 << 40;
 
-/// Sector size of Ultra Disk and Premium SSD v2 only; Azure caches neither.
+/// In bytes: only Ultra Disk and Premium SSD v2 have this sector size, and Azure caches neither.
 const AZURE_UNCACHED_SECTOR: u64 = 4096;
 
-/// The guarantor of a disk that is not a RAID volume; `None` if its attachment is unknown.
+/// For a disk that is not a RAID volume; `None` if the disk's attachment is unknown.
 pub fn find_guarantor(
     ask: &mut FactReader,
     disk: &Subject,
@@ -31,14 +36,14 @@ pub fn find_guarantor(
         return Some(Guarantor::Provider);
     }
     match ask.get(disk, &device::FABRIC) {
-        Some(Fabric::Rbd) => return Some(Guarantor::StorageCluster),
+        Some(NetworkTransport::Rbd) => return Some(Guarantor::StorageCluster),
         Some(
-            Fabric::Tcp
-            | Fabric::Rdma
-            | Fabric::Fc
-            | Fabric::Iscsi
-            | Fabric::FibreChannel
-            | Fabric::Nbd,
+            NetworkTransport::Tcp
+            | NetworkTransport::Rdma
+            | NetworkTransport::Fc
+            | NetworkTransport::Iscsi
+            | NetworkTransport::FibreChannel
+            | NetworkTransport::Nbd,
         ) => return Some(Guarantor::Array),
         None => {}
     }
@@ -59,7 +64,7 @@ pub fn find_guarantor(
         | Transport::Usb
         | Transport::Mmc
         | Transport::Pmem
-        // RAID volumes do not get here; these disks are passed through by their controller.
+        // A RAID volume never gets here; these disks are passed through by their controller.
         | Transport::Megaraid
         | Transport::Raid => Some(match machine {
             Some("none") | None => Guarantor::Drive,
@@ -70,33 +75,33 @@ pub fn find_guarantor(
     }
 }
 
-/// Whether the guarantor documents that a disk without a volatile cache keeps what it acknowledged
+/// Whether the guarantor documents that a disk without a volatile cache keeps acknowledged writes
 /// (virtio, *Block Device*; Amazon EBS User Guide; Google *Persistent Disk*; Alibaba *Elastic Block
 /// Storage*; Ceph *Architecture*).
-pub fn is_documented(
+pub fn is_cache_guarantee_documented(
     ask: &mut FactReader,
     disk: &Subject,
     guarantor: Option<Guarantor>,
     transport: Option<Transport>,
 ) -> bool {
     match guarantor {
-        // The drive's own statement decides, also for an unknown attachment.
+        // The drive's own report decides, also for an unknown attachment.
         Some(Guarantor::Drive | Guarantor::StorageCluster) | None => true,
         Some(Guarantor::Array) => false,
         Some(Guarantor::Hypervisor) => is_protocol_documented(ask, transport),
         Some(Guarantor::Provider) => match ask.get(disk, &device::CLOUD) {
             Some(
-                Cloud::AmazonEbs
-                | Cloud::GooglePersistentDisk
-                | Cloud::AlibabaBlockStorage
-                // Local drives of the provider: their loss with the instance is judged as a
-                // warning.
-                | Cloud::AmazonInstanceStore
-                | Cloud::GoogleLocalSsd
-                | Cloud::AzureLocalDisk,
+                CloudDiskService::AmazonEbs
+                | CloudDiskService::GooglePersistentDisk
+                | CloudDiskService::AlibabaBlockStorage
+                // Local drives of the provider: another finding warns about their loss with the
+                // instance.
+                | CloudDiskService::AmazonInstanceStore
+                | CloudDiskService::GoogleLocalSsd
+                | CloudDiskService::AzureLocalDisk,
             ) => true,
-            Some(Cloud::AzureManagedDisk) => is_uncached_by_azure(ask, disk),
-            Some(Cloud::OracleBlockVolume) => false,
+            Some(CloudDiskService::AzureManagedDisk) => is_uncached_by_azure(ask, disk),
+            Some(CloudDiskService::OracleBlockVolume) => false,
             None => is_protocol_documented(ask, transport),
         },
     }
@@ -124,8 +129,7 @@ fn is_protocol_documented(ask: &mut FactReader, transport: Option<Transport>) ->
     }
 }
 
-/// Whether Azure has no host cache for a disk. The setting *host caching* itself is visible only in
-/// the portal.
+/// Judged by size and sector size, because only Azure's portal shows the setting *host caching*.
 fn is_uncached_by_azure(ask: &mut FactReader, disk: &Subject) -> bool {
     let size = ask
         .get(disk, &device::SIZE)
@@ -134,27 +138,28 @@ fn is_uncached_by_azure(ask: &mut FactReader, disk: &Subject) -> bool {
     size || sector
 }
 
-/// Records as missing what only the guarantor knows, with whom to ask.
-pub fn note_unanswered(
+/// Records `device.cache` as missing, with the party to ask.
+pub fn note_cache_unverifiable(
     ask: &mut FactReader,
     disk: &Subject,
     guarantor: Option<Guarantor>,
     transport: Option<Transport>,
 ) {
-    let Some(whom) = question(ask, disk, guarantor, transport) else {
+    let Some(whom) = question_for_guarantor(ask, disk, guarantor, transport) else {
         return;
     };
-    let remedy = format!("{whom}; or do a power-cut test: walwise drill");
-    ask.note_absent(
+    let remedy = format!("{whom}, or run a power-cut test: `walwise drill`");
+    ask.note_unobtainable(
         disk,
         &device::CACHE,
-        "only its guarantor knows how it caches",
+        "not visible from this host; the provider, array or hypervisor decides",
         remedy,
     );
 }
 
-/// What to ask whom; `None` if this host shows it.
-fn question(
+/// Request to the party that can answer for the disk; `None` if this host can read the answer
+/// itself.
+fn question_for_guarantor(
     ask: &mut FactReader,
     disk: &Subject,
     guarantor: Option<Guarantor>,
@@ -163,22 +168,24 @@ fn question(
     let name = disk.name();
     let hypervisor = || {
         format!(
-            "ask whoever runs the hypervisor whether writes to {name} are on stable storage when they are acknowledged"
+            "ask the hypervisor's administrator whether acknowledged writes to {name} are on stable storage"
         )
     };
     Some(match guarantor {
         Some(Guarantor::Drive | Guarantor::StorageCluster) | None => return None,
         Some(Guarantor::Array) => match ask.get(disk, &device::FABRIC) {
-            Some(Fabric::Nbd) => {
-                format!("ask whoever runs the NBD server of {name} whether it honours flushes")
+            Some(NetworkTransport::Nbd) => {
+                format!(
+                    "ask the administrator of the NBD server of {name} whether it honours flushes"
+                )
             }
             Some(
-                Fabric::Tcp
-                | Fabric::Rdma
-                | Fabric::Fc
-                | Fabric::Iscsi
-                | Fabric::FibreChannel
-                | Fabric::Rbd,
+                NetworkTransport::Tcp
+                | NetworkTransport::Rdma
+                | NetworkTransport::Fc
+                | NetworkTransport::Iscsi
+                | NetworkTransport::FibreChannel
+                | NetworkTransport::Rbd,
             )
             | None => format!(
                 "ask the administrator of the array behind {name} whether its write cache is mirrored and battery-backed"
@@ -212,20 +219,20 @@ fn question(
             | None => hypervisor(),
         },
         Some(Guarantor::Provider) => match ask.get(disk, &device::CLOUD) {
-            Some(Cloud::AzureManagedDisk) => format!(
+            Some(CloudDiskService::AzureManagedDisk) => format!(
                 "check the host caching of {name} in Azure's portal: None or ReadOnly caches no writes"
             ),
             Some(
-                Cloud::AmazonEbs
-                | Cloud::AmazonInstanceStore
-                | Cloud::GooglePersistentDisk
-                | Cloud::GoogleLocalSsd
-                | Cloud::AzureLocalDisk
-                | Cloud::AlibabaBlockStorage
-                | Cloud::OracleBlockVolume,
+                CloudDiskService::AmazonEbs
+                | CloudDiskService::AmazonInstanceStore
+                | CloudDiskService::GooglePersistentDisk
+                | CloudDiskService::GoogleLocalSsd
+                | CloudDiskService::AzureLocalDisk
+                | CloudDiskService::AlibabaBlockStorage
+                | CloudDiskService::OracleBlockVolume,
             )
             | None => format!(
-                "ask the provider whether writes to {name} are on stable storage when they are acknowledged"
+                "ask the provider whether acknowledged writes to {name} are on stable storage"
             ),
         },
     })

@@ -1,34 +1,40 @@
-//! Disks of which nothing on this host can prove that acknowledged data is kept: remote disks,
-//! persistent memory, cards, unknown attachments. *Persistent memory* may be plain memory declared
-//! as such on the kernel command line (`memmap=`); the two look alike.
+//! Disks for which nothing on this host can prove that acknowledged data is kept: remote disks,
+//! persistent memory and unknown attachments.
+//!
+//! *Persistent memory* may be ordinary memory, declared on the kernel command line (`memmap=`);
+//! both look alike.
 
-use super::cache_statement::{CacheStatement, device_evidence};
+use super::cache_statement::{CacheReport, device_evidence};
 use super::guarantor;
-use crate::drivers::{self, Driver};
 use crate::durability::fact_reader::FactReader;
-use crate::durability::{Evidence, Impact};
+use crate::durability::{Evidence, VerdictImpact};
 use crate::facts::Subject;
-use crate::facts::catalog::device::{self, Cache, Fabric, Guarantor, Transport};
+use crate::facts::catalog::device::{
+    self, CacheVolatility, Guarantor, NetworkTransport, Transport,
+};
+use crate::scsi_drivers::{self, ScsiDriver};
 
-/// `None` if the disk's own statement decides.
-pub fn unprovable_disk(
+/// `None` if the disk's own report decides.
+pub fn judge_unprovable_disk(
     ask: &mut FactReader,
     disk: &Subject,
     guarantor: Option<Guarantor>,
     transport: Option<Transport>,
     queue: Option<bool>,
-    word: &CacheStatement,
-) -> Option<(Cache, Evidence)> {
+    word: &CacheReport,
+) -> Option<(CacheVolatility, Evidence)> {
     let name = disk.name();
     match guarantor {
-        Some(Guarantor::Array) => return Some(array_disk(ask, disk, transport, queue, word)),
+        Some(Guarantor::Array) => {
+            return Some(judge_remote_disk(ask, disk, transport, queue, word));
+        }
         Some(Guarantor::StorageCluster) => {
             let says = format!(
                 "{name} is stored by a Ceph cluster, which acknowledges a write once it is stored"
             );
             return Some((
-                Cache::None,
-                device_evidence(ask, disk, &device::FABRIC, Impact::Durable, says),
+                CacheVolatility::None,
+                device_evidence(ask, disk, &device::FABRIC, VerdictImpact::Durable, says),
             ));
         }
         Some(Guarantor::Drive | Guarantor::Hypervisor | Guarantor::Provider) | None => {}
@@ -38,7 +44,7 @@ pub fn unprovable_disk(
             "it is unknown whether {name} is persistent memory with healthy power backup (ndctl list -DHR shows it)"
         ),
         // An unknown adapter may be a RAID controller.
-        Some(Transport::Scsi | Transport::Sas) if !is_plain_adapter(ask, disk) => {
+        Some(Transport::Scsi | Transport::Sas) if !is_adapter_without_cache(ask, disk) => {
             ask.note_missing(disk, &device::DRIVER, None);
             format!("it is unknown whether the adapter of {name} caches writes")
         }
@@ -54,10 +60,11 @@ pub fn unprovable_disk(
             | Transport::Hyperv
             | Transport::Xen
             | Transport::Mmc
-            // A provider's volume: the protocol's report counts, whatever carries it.
+            // For a provider's network volume the provider's report counts, whatever protocol
+            // carries the volume.
             | Transport::Network
-            // RAID volumes are judged with their controllers; what remains here is passed through,
-            // as the controller's tool reports.
+            // RAID volumes are judged with their controllers; a disk that gets here is passed
+            // through, as the controller's tool reports.
             | Transport::Megaraid
             | Transport::Raid,
         ) => return None,
@@ -67,36 +74,36 @@ pub fn unprovable_disk(
         None => format!("it is unknown how {name} is attached"),
     };
     let cache = match word {
-        CacheStatement::Volatile => Cache::Volatile,
-        CacheStatement::Unreported(_)
-        | CacheStatement::Conflicting(_)
-        | CacheStatement::NoCache(_)
-        | CacheStatement::SwitchedOff => Cache::Unknown,
+        CacheReport::Volatile => CacheVolatility::Volatile,
+        CacheReport::Unreported(_)
+        | CacheReport::Conflicting(_)
+        | CacheReport::NoCache(_)
+        | CacheReport::SwitchedOff => CacheVolatility::Unknown,
     };
     Some((
         cache,
-        device_evidence(ask, disk, &device::TRANSPORT, Impact::Unproven, says),
+        device_evidence(ask, disk, &device::TRANSPORT, VerdictImpact::Unproven, says),
     ))
 }
 
-/// A remote disk whose caches are unknown.
-fn array_disk(
+fn judge_remote_disk(
     ask: &mut FactReader,
     disk: &Subject,
     transport: Option<Transport>,
     queue: Option<bool>,
-    word: &CacheStatement,
-) -> (Cache, Evidence) {
+    word: &CacheReport,
+) -> (CacheVolatility, Evidence) {
     let name = disk.name();
-    guarantor::note_unanswered(ask, disk, Some(Guarantor::Array), transport);
-    // The queue follows the remote report, as for a local disk that reports nothing itself.
+    guarantor::note_cache_unverifiable(ask, disk, Some(Guarantor::Array), transport);
+    // The kernel sets the queue from the remote report, so the queue counts if the disk itself
+    // reports nothing.
     let cache = match word {
-        CacheStatement::Volatile => Cache::Volatile,
-        CacheStatement::Unreported(_) if queue == Some(true) => Cache::Volatile,
-        CacheStatement::Unreported(_)
-        | CacheStatement::Conflicting(_)
-        | CacheStatement::NoCache(_)
-        | CacheStatement::SwitchedOff => Cache::Unknown,
+        CacheReport::Volatile => CacheVolatility::Volatile,
+        CacheReport::Unreported(_) if queue == Some(true) => CacheVolatility::Volatile,
+        CacheReport::Unreported(_)
+        | CacheReport::Conflicting(_)
+        | CacheReport::NoCache(_)
+        | CacheReport::SwitchedOff => CacheVolatility::Unknown,
     };
     let by = ask
         .get(disk, &device::FABRIC)
@@ -106,28 +113,28 @@ fn array_disk(
         by.as_deref().unwrap_or_default()
     );
     let evidence = if by.is_some() {
-        device_evidence(ask, disk, &device::FABRIC, Impact::Unproven, says)
+        device_evidence(ask, disk, &device::FABRIC, VerdictImpact::Unproven, says)
     } else {
-        device_evidence(ask, disk, &device::TRANSPORT, Impact::Unproven, says)
+        device_evidence(ask, disk, &device::TRANSPORT, VerdictImpact::Unproven, says)
     };
     (cache, evidence)
 }
 
-fn is_plain_adapter(ask: &mut FactReader, disk: &Subject) -> bool {
+fn is_adapter_without_cache(ask: &mut FactReader, disk: &Subject) -> bool {
     let driver = ask.get(disk, &device::DRIVER);
     driver
-        .and_then(|driver| drivers::find(&driver))
-        .is_some_and(Driver::is_plain)
+        .and_then(|driver| scsi_drivers::find_driver(&driver))
+        .is_some_and(ScsiDriver::is_plain_adapter)
 }
 
-fn fabric_name(fabric: Fabric) -> &'static str {
+fn fabric_name(fabric: NetworkTransport) -> &'static str {
     match fabric {
-        Fabric::Tcp => "NVMe over TCP",
-        Fabric::Rdma => "NVMe over RDMA",
-        Fabric::Fc => "NVMe over Fibre Channel",
-        Fabric::Iscsi => "iSCSI",
-        Fabric::FibreChannel => "Fibre Channel",
-        Fabric::Nbd => "a network block device",
-        Fabric::Rbd => "Ceph",
+        NetworkTransport::Tcp => "NVMe over TCP",
+        NetworkTransport::Rdma => "NVMe over RDMA",
+        NetworkTransport::Fc => "NVMe over Fibre Channel",
+        NetworkTransport::Iscsi => "iSCSI",
+        NetworkTransport::FibreChannel => "Fibre Channel",
+        NetworkTransport::Nbd => "a network block device",
+        NetworkTransport::Rbd => "Ceph",
     }
 }

@@ -1,30 +1,32 @@
-//! Reports that count against a disk whatever its cache: failed power-loss capacitors, and cloud
-//! disks that are deleted with their instance. A drive with protected memory may acknowledge
-//! flushes without executing them, so flushing does not help once the protection fails.
+//! Reports that count against a disk with any kind of cache: failed power-loss capacitors, and
+//! cloud disks that are deleted with the instance.
+//!
+//! A drive with protected memory may acknowledge flushes without executing them, so flushing does
+//! not help once the protection fails.
 
 use super::cache_statement::device_evidence;
 use super::nvme;
 use crate::durability::fact_reader::FactReader;
-use crate::durability::{Evidence, Impact, Layer, Remedy};
+use crate::durability::{Evidence, Layer, Remedy, VerdictImpact};
 use crate::facts::catalog::device::{self, NvmeWarning, Transport};
 use crate::facts::{Choice, MissingFact, Reading, Subject, UnknownReason};
 
-/// Facts that can only lower a verdict and may be absent, each with a question around the disk's
-/// name.
+/// Facts that can only lower a verdict, each with the words before and after the disk's name in a
+/// message.
 ///
-/// *Absent* leaves the disk's own statement: nvme-cli may be missing, and most drives lack such a
-/// log page. Unknown for another reason means unproven.
+/// If such a fact is *absent*, the disk's own report stands: nvme-cli may be missing, and most
+/// drives lack the log page. A fact that is unknown for another reason means *unproven*.
 const LOWERING_FACTS: [(&str, &str, &str); 3] = [
     (device::EPHEMERAL.info.name, "whether", "is ephemeral"),
-    (device::NVME_WARNINGS.info.name, "what", "warns of"),
+    (device::NVME_WARNINGS.info.name, "which warnings", "reports"),
     (
         device::NVME_CAPACITOR.info.name,
-        "how the capacitor of",
-        "is",
+        "whether the capacitor of",
+        "works",
     ),
 ];
 
-/// The evidence against a disk, and whether its memory must be treated as volatile.
+/// Evidence against a disk, and whether the drive's memory must be treated as volatile.
 pub fn warning_evidence(ask: &mut FactReader, disk: &Subject) -> (Vec<Evidence>, bool) {
     let name = disk.name();
     let (mut found, mut forgets) = (Vec::new(), false);
@@ -36,14 +38,14 @@ pub fn warning_evidence(ask: &mut FactReader, disk: &Subject) -> (Vec<Evidence>,
             ask,
             disk,
             &device::EPHEMERAL,
-            Impact::AtRisk(Remedy::PersistentDisk(disk.clone())),
+            VerdictImpact::AtRisk(Remedy::PersistentDisk(disk.clone())),
             says,
         ));
     }
-    found.extend(unread_warnings(ask, disk));
+    found.extend(unread_warning_evidence(ask, disk));
     for warning in ask.get(disk, &device::NVME_WARNINGS).unwrap_or_default() {
         let (bears, says) = match NvmeWarning::from_word(&warning) {
-            // These warnings say nothing about acknowledged data.
+            // These warnings do not affect acknowledged data.
             Some(
                 NvmeWarning::SpareLow | NvmeWarning::Temperature | NvmeWarning::PersistentMemory,
             ) => {
@@ -53,21 +55,21 @@ pub fn warning_evidence(ask: &mut FactReader, disk: &Subject) -> (Vec<Evidence>,
                 forgets = true;
                 let says = "warns that its power backup has failed";
                 (
-                    Impact::AtRisk(Remedy::ReplaceDisk(disk.clone())),
+                    VerdictImpact::AtRisk(Remedy::ReplaceDisk(disk.clone())),
                     format!("{name} {says}"),
                 )
             }
             Some(NvmeWarning::ReadOnly) => (
-                Impact::Unproven,
+                VerdictImpact::Unproven,
                 format!("{name} has turned read-only, as drives do when they can store no more"),
             ),
             Some(NvmeWarning::Unreliable) => (
-                Impact::Unproven,
+                VerdictImpact::Unproven,
                 format!("{name} warns that it has become unreliable"),
             ),
             None => (
-                Impact::Unproven,
-                format!("{name} warns of {warning}, which walwise does not know"),
+                VerdictImpact::Unproven,
+                format!("{name} reports a warning unknown to walwise: {warning}"),
             ),
         };
         found.push(device_evidence(
@@ -81,16 +83,16 @@ pub fn warning_evidence(ask: &mut FactReader, disk: &Subject) -> (Vec<Evidence>,
     (found, forgets)
 }
 
-/// Unknown facts of the list above that the disk could report.
-fn unread_warnings(ask: &mut FactReader, disk: &Subject) -> Vec<Evidence> {
+/// Evidence for each unknown fact in `LOWERING_FACTS` that the disk could report.
+fn unread_warning_evidence(ask: &mut FactReader, disk: &Subject) -> Vec<Evidence> {
     let name = disk.name();
-    // What could fail behind a cloud volume is not in this machine.
+    // The hardware of a cloud volume is outside this instance, so no warning can be read.
     let is_asked = ask
         .get(disk, &device::TRANSPORT)
         .is_some_and(Transport::is_nvme)
-        && !nvme::is_cloud_volume(ask, disk);
-    // A drive with a volatile cache has promised to write it out; captures of earlier versions lack
-    // the rest.
+        && !nvme::is_persistent_cloud_volume(ask, disk);
+    // A drive with a volatile cache writes the cache out on a flush, whatever the capacitor's
+    // state. Captures of earlier walwise versions lack facts about warnings and capacitor.
     let is_volatile = ask.get(disk, &device::NVME_VOLATILE) == Some(true);
     let mut found = Vec::new();
     for (fact, question, predicate) in LOWERING_FACTS {
@@ -116,7 +118,7 @@ fn unread_warnings(ask: &mut FactReader, disk: &Subject) -> Vec<Evidence> {
             found.push(Evidence::new(
                 Layer::Device,
                 disk,
-                Impact::Unproven,
+                VerdictImpact::Unproven,
                 says,
                 String::new(),
             ));

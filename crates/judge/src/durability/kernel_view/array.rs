@@ -1,49 +1,50 @@
-//! An md array: whether it runs, and whether a power failure can damage data at rest. A degraded
-//! RAID 4, 5 or 6 without journal or partial parity log computes missing data from parity that may
-//! be wrong (md(4); *cannot start dirty degraded array* in raid5.c).
+//! State of an md array: whether the array runs, and whether a power failure can damage data at
+//! rest.
+//!
+//! A degraded RAID 4, 5 or 6 without journal or partial parity log computes missing data from
+//! parity that may be wrong (md(4); *cannot start dirty degraded array* in raid5.c).
 
 use super::{HopFinding, kernel_evidence};
 use crate::durability::device_view::FlushOutcome;
 use crate::durability::fact_reader::FactReader;
-use crate::durability::{Impact, Remedy};
+use crate::durability::{Remedy, VerdictImpact};
 use crate::facts::Subject;
 use crate::facts::catalog::device::{self, ArrayLevel, ArrayState, ConsistencyPolicy};
 
-/// Findings about an array besides its queue; empty if there are none.
+/// Findings about an array, except for its queue.
 pub fn array_findings(ask: &mut FactReader, hop: &Subject) -> Vec<HopFinding> {
     let level = ask.require(hop, &device::MD_LEVEL);
-    let state = state_finding(ask, hop)
+    let state = inoperative_array_finding(ask, hop)
         .into_iter()
-        .chain(level.and_then(|level| member_finding(ask, hop, level)));
+        .chain(level.and_then(|level| missing_member_finding(ask, hop, level)));
     let more = match level {
         Some(level) => level_finding(ask, hop, level),
-        None => Some(unknown_level(ask, hop)),
+        None => Some(unknown_level_finding(ask, hop)),
     };
     state.chain(more).collect()
 }
 
-fn unknown_level(ask: &FactReader, hop: &Subject) -> HopFinding {
+fn unknown_level_finding(ask: &FactReader, hop: &Subject) -> HopFinding {
     let says = format!(
-        "the RAID level of {} is not known, so a write hole cannot be ruled out",
+        "the RAID level of {} is unknown, so a write hole cannot be ruled out",
         hop.name()
     );
     (
         FlushOutcome::Sent,
-        kernel_evidence(ask, hop, &device::MD_LEVEL, Impact::Unproven, says),
+        kernel_evidence(ask, hop, &device::MD_LEVEL, VerdictImpact::Unproven, says),
     )
 }
 
-/// A stopped array acknowledges nothing, so nothing is lost; a failed one lost what it
-/// acknowledged.
-fn state_finding(ask: &mut FactReader, hop: &Subject) -> Option<HopFinding> {
+/// A stopped array acknowledges nothing, so nothing is lost; a failed array lost acknowledged data.
+fn inoperative_array_finding(ask: &mut FactReader, hop: &Subject) -> Option<HopFinding> {
     let name = hop.name();
     let (bears, says) = match ask.get(hop, &device::MD_STATE)? {
         ArrayState::Broken => (
-            Impact::AtRisk(Remedy::RestoreArray(hop.clone())),
+            VerdictImpact::AtRisk(Remedy::RestoreArray(hop.clone())),
             format!("{name} has failed (broken): members are missing"),
         ),
         state @ (ArrayState::Clear | ArrayState::Inactive) => (
-            Impact::Unproven,
+            VerdictImpact::Unproven,
             format!("{name} is not running ({state}), so its data is unreachable"),
         ),
         ArrayState::Suspended
@@ -60,17 +61,22 @@ fn state_finding(ask: &mut FactReader, hop: &Subject) -> Option<HopFinding> {
     ))
 }
 
-/// A member that is not among the devices below the array. An unknown member list is a finding too.
-fn member_finding(ask: &mut FactReader, hop: &Subject, level: ArrayLevel) -> Option<HopFinding> {
+/// A finding if a member is missing from the devices below the array, or if the member list is
+/// unknown.
+fn missing_member_finding(
+    ask: &mut FactReader,
+    hop: &Subject,
+    level: ArrayLevel,
+) -> Option<HopFinding> {
     if level.is_container() {
         return None;
     }
     let name = hop.name();
     let says = match ask.require(hop, &device::MD_MEMBERS) {
-        None => format!("the members of {name} are not known"),
+        None => format!("the members of {name} are unknown"),
         Some(members) => {
             let failed = ask.get(hop, &device::MD_FAILED).unwrap_or_default();
-            let below = ask.facts.below(hop);
+            let below = ask.facts.directly_below(hop);
             let names = members.iter().filter_map(|member| member.split(' ').next());
             let mut unseen = names.filter(|member| {
                 !failed.iter().any(|failed| failed == member)
@@ -82,33 +88,41 @@ fn member_finding(ask: &mut FactReader, hop: &Subject, level: ArrayLevel) -> Opt
     };
     Some((
         FlushOutcome::Unknown,
-        kernel_evidence(ask, hop, &device::MD_MEMBERS, Impact::Unproven, says),
+        kernel_evidence(ask, hop, &device::MD_MEMBERS, VerdictImpact::Unproven, says),
     ))
 }
 
 fn level_finding(ask: &mut FactReader, hop: &Subject, level: ArrayLevel) -> Option<HopFinding> {
     match level {
-        ArrayLevel::Raid1 | ArrayLevel::Raid10 => failed_array(ask, hop, level),
+        ArrayLevel::Raid1 | ArrayLevel::Raid10 => array_failure_finding(ask, hop, level),
         ArrayLevel::Raid4 | ArrayLevel::Raid5 | ArrayLevel::Raid6 => {
-            failed_array(ask, hop, level).or_else(|| write_hole_finding(ask, hop, level))
+            array_failure_finding(ask, hop, level).or_else(|| write_hole_finding(ask, hop, level))
         }
         ArrayLevel::Linear | ArrayLevel::Raid0 => None,
         ArrayLevel::Multipath | ArrayLevel::Faulty | ArrayLevel::Container => {
-            let says = format!("walwise cannot judge {} ({})", hop.name(), level.title());
+            let says = format!(
+                "walwise cannot judge {} ({})",
+                hop.name(),
+                level.display_name()
+            );
             Some((
                 FlushOutcome::Unknown,
-                kernel_evidence(ask, hop, &device::MD_LEVEL, Impact::Unproven, says),
+                kernel_evidence(ask, hop, &device::MD_LEVEL, VerdictImpact::Unproven, says),
             ))
         }
     }
 }
 
-/// Whether the array lacks more members than its level tolerates. RAID 10 has certainly failed only
-/// when none is left.
-fn failed_array(ask: &mut FactReader, hop: &Subject, level: ArrayLevel) -> Option<HopFinding> {
+/// Whether the array lacks more members than its level tolerates. RAID 10 counts as failed only if
+/// every member is missing, because the layout of the copies is unknown.
+fn array_failure_finding(
+    ask: &mut FactReader,
+    hop: &Subject,
+    level: ArrayLevel,
+) -> Option<HopFinding> {
     let missing = ask.get(hop, &device::MD_DEGRADED)?;
     let members = ask.get(hop, &device::MD_DISKS)?;
-    let bearable = if level.may_tolerate_more() {
+    let bearable = if level.may_tolerate_more_losses() {
         members.saturating_sub(1)
     } else {
         level.tolerated_losses(members)?
@@ -116,9 +130,9 @@ fn failed_array(ask: &mut FactReader, hop: &Subject, level: ArrayLevel) -> Optio
     let says = format!(
         "{} ({}) has failed: it lacks {missing} of its {members} members",
         hop.name(),
-        level.title()
+        level.display_name()
     );
-    let bears = Impact::AtRisk(Remedy::RestoreArray(hop.clone()));
+    let bears = VerdictImpact::AtRisk(Remedy::RestoreArray(hop.clone()));
     let hop = (
         FlushOutcome::Unknown,
         kernel_evidence(ask, hop, &device::MD_DEGRADED, bears, says),
@@ -126,20 +140,20 @@ fn failed_array(ask: &mut FactReader, hop: &Subject, level: ArrayLevel) -> Optio
     (missing > bearable).then_some(hop)
 }
 
-/// A write hole: a power failure damages data that was not being written.
+/// Write hole: a power failure can damage data that was not being written.
 fn write_hole_finding(
     ask: &mut FactReader,
     hop: &Subject,
     level: ArrayLevel,
 ) -> Option<HopFinding> {
-    let (name, level) = (hop.name(), level.title());
+    let (name, level) = (hop.name(), level.display_name());
     let policy = ask.get(hop, &device::MD_CONSISTENCY);
     let open = policy.and_then(ConsistencyPolicy::has_write_hole);
     let missing = ask.get(hop, &device::MD_DEGRADED);
     let (bears, says) = match (open, missing) {
         (Some(false), _) | (_, Some(0)) => return None,
         (Some(true), Some(missing)) => (
-            Impact::AtRisk(Remedy::RebuildArray(hop.clone())),
+            VerdictImpact::AtRisk(Remedy::RebuildArray(hop.clone())),
             format!(
                 "{name} ({level}) is degraded ({missing} missing) with its write hole open: a power failure can damage data at rest"
             ),
@@ -147,7 +161,7 @@ fn write_hole_finding(
         (Some(true), None) => {
             ask.note_missing(hop, &device::MD_DEGRADED, None);
             (
-                Impact::Unproven,
+                VerdictImpact::Unproven,
                 format!(
                     "{name} ({level}) has a write hole, and it is unknown whether a member is missing"
                 ),
@@ -156,10 +170,8 @@ fn write_hole_finding(
         (None, _) => {
             ask.note_missing(hop, &device::MD_CONSISTENCY, None);
             (
-                Impact::Unproven,
-                format!(
-                    "{name} ({level}) may be degraded, and its consistency policy is not known"
-                ),
+                VerdictImpact::Unproven,
+                format!("{name} ({level}) may be degraded, and its consistency policy is unknown"),
             )
         }
     };

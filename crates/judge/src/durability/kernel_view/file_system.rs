@@ -1,20 +1,20 @@
 //! File systems on a path: whether they send flushes, and what other mount options risk at a power
 //! failure (ext4(5), xfs(5), btrfs(5), zfsprops(7), Documentation/filesystems).
 //!
-//! Options belong to the superblock, so all mounts of one superblock are judged alike.
+//! Options belong to the superblock, so all mounts of one superblock get the same findings.
 
-use super::{DisksBelow, HopFinding, kernel_evidence, pool};
+use super::{DisksBelow, HopFinding, kernel_evidence, zfs_pool};
 use crate::durability::device_view::FlushOutcome;
 use crate::durability::fact_reader::FactReader;
-use crate::durability::{Evidence, Impact, Remedy};
+use crate::durability::{Evidence, Remedy, VerdictImpact};
 use crate::facts::catalog::kernel;
 use crate::facts::catalog::mount::{self, Barrier, Logbias, MountClass, ZfsSync};
-use crate::facts::catalog::target::{self, Attribute, Suppressor};
+use crate::facts::catalog::target::{self, FlushSuppressor, InodeFlag};
 use crate::facts::{Reading, Subject, UnknownReason};
 use crate::ternary::Ternary;
 
 pub fn mount_findings(ask: &mut FactReader, hop: &Subject, bottom: DisksBelow) -> Vec<HopFinding> {
-    use Impact::{AtRisk, Unproven};
+    use VerdictImpact::{AtRisk, Unproven};
     let name = hop.name();
     let fstype = ask
         .get(hop, &mount::FSTYPE)
@@ -29,23 +29,23 @@ pub fn mount_findings(ask: &mut FactReader, hop: &Subject, bottom: DisksBelow) -
     match class {
         Some(MountClass::Block) => {
             let mut found = vec![barrier_finding(ask, hop, &fstype, bottom)];
-            found.extend(journal_finding(ask, hop));
-            found.extend(extra_device_finding(ask, hop));
-            found.extend(btrfs_device_finding(ask, hop, &fstype));
+            found.extend(ext4_journal_finding(ask, hop));
+            found.extend(missing_extra_device_finding(ask, hop));
+            found.extend(unknown_btrfs_devices_finding(ask, hop, &fstype));
             found
         }
         Some(MountClass::Memory) => {
             let says = format!("{name} is stored in memory ({fstype})");
             let bears = AtRisk(Remedy::MoveOutOfMemory(hop.clone()));
             vec![(
-                FlushOutcome::Dropped(Suppressor::FileSystem),
+                FlushOutcome::Dropped(FlushSuppressor::FileSystem),
                 kernel_evidence(ask, hop, &mount::CLASS, bears, says),
             )]
         }
         Some(MountClass::Overlay) => vec![overlay_finding(ask, hop)],
         Some(MountClass::Zfs) => {
             let mut found = vec![zfs_finding(ask, hop, bottom)];
-            found.extend(pool::pool_findings(ask, hop));
+            found.extend(zfs_pool::zfs_pool_findings(ask, hop));
             found
         }
         Some(MountClass::Network) => unseen(
@@ -71,18 +71,21 @@ pub fn mount_findings(ask: &mut FactReader, hop: &Subject, bottom: DisksBelow) -
     }
 }
 
-/// The impact of not sending flushes, given the disks below.
-fn impact_without_flush(bottom: DisksBelow, off: &str, mend: Remedy) -> (Impact, String) {
+/// Impact of sending no flushes: none if every disk below keeps its cache and no layer holds data.
+fn impact_without_flush(bottom: DisksBelow, off: &str, mend: Remedy) -> (VerdictImpact, String) {
     if !bottom.cache.is_safe_unflushed() || bottom.is_stateless == Ternary::False {
-        (Impact::AtRisk(mend), format!("{off}, so no flush is sent"))
+        (
+            VerdictImpact::AtRisk(mend),
+            format!("{off}, so no flush is sent"),
+        )
     } else if bottom.is_stateless == Ternary::Unknown {
         (
-            Impact::Unproven,
+            VerdictImpact::Unproven,
             format!("{off}, and a layer below it may hold data until it is flushed"),
         )
     } else {
         let only = "which is safe only because no disk below loses its cache";
-        (Impact::Durable, format!("{off}, {only}"))
+        (VerdictImpact::Durable, format!("{off}, {only}"))
     }
 }
 
@@ -92,7 +95,7 @@ fn barrier_finding(
     fstype: &str,
     bottom: DisksBelow,
 ) -> HopFinding {
-    use Impact::{Durable, Unproven};
+    use VerdictImpact::{Durable, Unproven};
     let name = hop.name();
     let (passage, bears, says) = match ask.require(hop, &mount::BARRIER) {
         Some(Barrier::On) => (
@@ -109,7 +112,11 @@ fn barrier_finding(
             let off = format!("{name} is {fstype} mounted without barriers");
             let (bears, says) =
                 impact_without_flush(bottom, &off, Remedy::EnableBarriers(hop.clone()));
-            (FlushOutcome::Dropped(Suppressor::MountOption), bears, says)
+            (
+                FlushOutcome::Dropped(FlushSuppressor::MountOption),
+                bears,
+                says,
+            )
         }
         None => (
             FlushOutcome::Unknown,
@@ -123,9 +130,12 @@ fn barrier_finding(
     )
 }
 
-/// btrfs devices that are unknown: a mount names only one, and a commit is as durable as the worst
-/// of them.
-fn btrfs_device_finding(ask: &mut FactReader, hop: &Subject, fstype: &str) -> Option<HopFinding> {
+/// A mount names only one btrfs device, but a commit is only as durable as the worst device.
+fn unknown_btrfs_devices_finding(
+    ask: &mut FactReader,
+    hop: &Subject,
+    fstype: &str,
+) -> Option<HopFinding> {
     if fstype != "btrfs" || ask.require(hop, &mount::BTRFS_DEVICES).is_some() {
         return None;
     }
@@ -135,18 +145,24 @@ fn btrfs_device_finding(ask: &mut FactReader, hop: &Subject, fstype: &str) -> Op
     );
     Some((
         FlushOutcome::Unknown,
-        kernel_evidence(ask, hop, &mount::BTRFS_DEVICES, Impact::Unproven, says),
+        kernel_evidence(
+            ask,
+            hop,
+            &mount::BTRFS_DEVICES,
+            VerdictImpact::Unproven,
+            says,
+        ),
     ))
 }
 
-/// A missing journal, for file systems of the ext4 driver.
-fn journal_finding(ask: &mut FactReader, hop: &Subject) -> Option<HopFinding> {
+/// For file systems of the ext4 driver.
+fn ext4_journal_finding(ask: &mut FactReader, hop: &Subject) -> Option<HopFinding> {
     let name = hop.name();
     let Some(fstype) = ask.require(hop, &mount::FSTYPE) else {
         let says = format!("it is unknown which file system {name} is");
         return Some((
             FlushOutcome::Unknown,
-            kernel_evidence(ask, hop, &mount::FSTYPE, Impact::Unproven, says),
+            kernel_evidence(ask, hop, &mount::FSTYPE, VerdictImpact::Unproven, says),
         ));
     };
     if !matches!(fstype.as_str(), "ext2" | "ext3" | "ext4") {
@@ -154,8 +170,7 @@ fn journal_finding(ask: &mut FactReader, hop: &Subject) -> Option<HopFinding> {
     }
     let (bears, says) = match ask.require(hop, &mount::EXT4_JOURNAL) {
         Some(true) => {
-            // The journal device is part of the stack; it is missing only if it could not be
-            // identified.
+            // The journal device is part of the stack, unless it could not be identified.
             let elsewhere = ask.facts.get(hop, &mount::EXT4_JOURNAL_DEVICE);
             if !matches!(
                 elsewhere,
@@ -172,28 +187,28 @@ fn journal_finding(ask: &mut FactReader, hop: &Subject) -> Option<HopFinding> {
                 Some("find the device: dumpe2fs -h DEVICE, as root"),
             );
             (
-                Impact::Unproven,
+                VerdictImpact::Unproven,
                 format!("the journal of {name} is on another device, which is unknown"),
             )
         }
-        Some(false) if skips_journal(ask, hop) => (
-            Impact::AtRisk(Remedy::LoadJournal(hop.clone())),
+        Some(false) if mounts_without_journal_replay(ask, hop) => (
+            VerdictImpact::AtRisk(Remedy::LoadJournal(hop.clone())),
             format!(
-                "{name} is {fstype} mounted norecovery, so its journal is not in use and a power failure can cost whole \
-                 directories, whatever was flushed"
+                "{name} is {fstype} mounted norecovery, so its journal is not in use and a power failure can lose whole \
+                 directories, even with flushed data"
             ),
         ),
         Some(false) => (
-            Impact::AtRisk(match fstype.as_str() {
+            VerdictImpact::AtRisk(match fstype.as_str() {
                 "ext2" => Remedy::ReplaceFileSystem(hop.clone()),
                 _ => Remedy::AddJournal(hop.clone()),
             }),
             format!(
-                "{name} is {fstype} without a journal, so a power failure can cost whole directories, whatever was flushed"
+                "{name} is {fstype} without a journal, so a power failure can lose whole directories, even with flushed data"
             ),
         ),
         None => (
-            Impact::Unproven,
+            VerdictImpact::Unproven,
             format!("it is unknown whether {name} ({fstype}) has a journal"),
         ),
     };
@@ -204,8 +219,8 @@ fn journal_finding(ask: &mut FactReader, hop: &Subject) -> Option<HopFinding> {
 }
 
 /// Whether the file system has a journal that this mount does not load. The kernel shows such a
-/// mount like one without a journal, so the option and the superblock decide.
-fn skips_journal(ask: &mut FactReader, hop: &Subject) -> bool {
+/// mount as one without a journal, so the option and the superblock decide.
+fn mounts_without_journal_replay(ask: &mut FactReader, hop: &Subject) -> bool {
     let is_named = |options: Option<Vec<String>>| {
         options.is_some_and(|options| {
             options
@@ -219,8 +234,8 @@ fn skips_journal(ask: &mut FactReader, hop: &Subject) -> bool {
     is_skipped && !ask.get(hop, &mount::EXT4_FEATURES).is_some_and(lacks)
 }
 
-/// A log or real-time device that was not found and is therefore not judged.
-fn extra_device_finding(ask: &mut FactReader, hop: &Subject) -> Option<HopFinding> {
+/// A log or real-time device that was not found cannot be judged.
+fn missing_extra_device_finding(ask: &mut FactReader, hop: &Subject) -> Option<HopFinding> {
     let key = &mount::EXTRA_DEVICES;
     if !matches!(
         ask.facts.get(hop, key),
@@ -238,18 +253,18 @@ fn extra_device_finding(ask: &mut FactReader, hop: &Subject) -> Option<HopFindin
     );
     Some((
         FlushOutcome::Unknown,
-        kernel_evidence(ask, hop, key, Impact::Unproven, says),
+        kernel_evidence(ask, hop, key, VerdictImpact::Unproven, says),
     ))
 }
 
 fn overlay_finding(ask: &mut FactReader, hop: &Subject) -> HopFinding {
-    use Impact::{AtRisk, Durable, Unproven};
+    use VerdictImpact::{AtRisk, Durable, Unproven};
     let name = hop.name();
     let options = ask.require(hop, &mount::SUPER_OPTIONS);
     let volatile = options.map(|all| all.iter().any(|o| o == "volatile" || o == "fsync=volatile"));
     let (passage, bears, says) = match volatile {
         Some(true) => (
-            FlushOutcome::Dropped(Suppressor::FileSystem),
+            FlushOutcome::Dropped(FlushSuppressor::FileSystem),
             AtRisk(Remedy::RemountOverlay(hop.clone())),
             format!("{name} is an overlay mounted volatile, so nothing is flushed"),
         ),
@@ -270,10 +285,10 @@ fn overlay_finding(ask: &mut FactReader, hop: &Subject) -> HopFinding {
     )
 }
 
-/// ZFS flushes unless the dataset has `sync=disabled`, and flushes its disks unless the module is
-/// told not to.
+/// ZFS honours flushes unless the dataset has `sync=disabled`, and flushes its disks unless a
+/// module parameter disables that.
 fn zfs_finding(ask: &mut FactReader, hop: &Subject, bottom: DisksBelow) -> HopFinding {
-    use Impact::{AtRisk, Durable, Unproven};
+    use VerdictImpact::{AtRisk, Durable, Unproven};
     let name = hop.name();
     let host = Subject::host();
     let sync = ask.get(hop, &mount::ZFS_SYNC);
@@ -286,7 +301,7 @@ fn zfs_finding(ask: &mut FactReader, hop: &Subject, bottom: DisksBelow) -> HopFi
     }
     let (passage, bears, says) = match (sync, ask.require(&host, &kernel::ZFS_NO_FLUSH)) {
         (Some(ZfsSync::Disabled), _) => (
-            FlushOutcome::Dropped(Suppressor::FileSystem),
+            FlushOutcome::Dropped(FlushSuppressor::FileSystem),
             AtRisk(Remedy::ZfsSync(hop.clone())),
             format!("{name} is ZFS with sync=disabled, which ignores flushes"),
         ),
@@ -301,7 +316,7 @@ fn zfs_finding(ask: &mut FactReader, hop: &Subject, bottom: DisksBelow) -> HopFi
                     "; it is unknown whether it writes before it acknowledges (its property sync)";
             }
             let hop = (
-                FlushOutcome::Dropped(Suppressor::FileSystem),
+                FlushOutcome::Dropped(FlushSuppressor::FileSystem),
                 kernel_evidence(ask, &host, &kernel::ZFS_NO_FLUSH, bears, says),
             );
             return hop;
@@ -317,7 +332,7 @@ fn zfs_finding(ask: &mut FactReader, hop: &Subject, bottom: DisksBelow) -> HopFi
             format!("{name} is ZFS, and it is unknown whether its cache flushes are disabled"),
         ),
         (Some(ZfsSync::Standard | ZfsSync::Always), Some(false))
-            if ask.facts.below(hop).is_empty() =>
+            if ask.facts.directly_below(hop).is_empty() =>
         {
             (
                 FlushOutcome::Unknown,
@@ -330,7 +345,7 @@ fn zfs_finding(ask: &mut FactReader, hop: &Subject, bottom: DisksBelow) -> HopFi
         (Some(sync @ (ZfsSync::Standard | ZfsSync::Always)), Some(false)) => {
             let log = match ask.get(hop, &mount::ZFS_LOGBIAS) {
                 Some(Logbias::Throughput) => {
-                    " (logbias=throughput: into the pool, not its separate log)"
+                    " (logbias=throughput: commits go to the pool, not its separate log)"
                 }
                 Some(Logbias::Latency) | None => "",
             };
@@ -348,15 +363,15 @@ fn zfs_finding(ask: &mut FactReader, hop: &Subject, bottom: DisksBelow) -> HopFi
 }
 
 /// Directory flags that new files inherit and that change how writes behave (chattr(1)).
-pub fn directory_evidence(ask: &mut FactReader, target: &Subject) -> Vec<Evidence> {
+pub fn directory_flags_evidence(ask: &mut FactReader, target: &Subject) -> Vec<Evidence> {
     let mut found = Vec::new();
     for flag in ask.get(target, &target::FLAGS).unwrap_or_default() {
         let what = match flag {
-            Attribute::Sync => "every write to new files in it waits for the disk (chattr +S)",
-            Attribute::JournalData => {
+            InodeFlag::Sync => "every write to new files in it waits for the disk (chattr +S)",
+            InodeFlag::JournalData => {
                 "data of new files in it goes through the journal (chattr +j)"
             }
-            Attribute::Nocow => {
+            InodeFlag::Nocow => {
                 "new files in it are overwritten in place, without checksums (chattr +C)"
             }
         };
@@ -365,7 +380,7 @@ pub fn directory_evidence(ask: &mut FactReader, target: &Subject) -> Vec<Evidenc
             ask,
             target,
             &target::FLAGS,
-            Impact::Durable,
+            VerdictImpact::Durable,
             says,
         ));
     }

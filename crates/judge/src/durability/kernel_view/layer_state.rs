@@ -1,6 +1,8 @@
 //! Whether a device between file system and disks keeps data or a mapping that only a flush writes
-//! out. It then needs flushes even if no disk below does. Without root the mapping targets are
-//! unknown, but an LVM volume on no other mapping is linear or striped.
+//! out. Such a device needs flushes even if no disk below does.
+//!
+//! Only root can read the targets of a mapping. An LVM volume with unread targets and no other
+//! mapping below is linear or striped.
 
 use crate::facts::catalog::device::{self, ArrayLevel, DeviceKind};
 use crate::facts::{FactSet, Reading, Scope, Subject, UnknownReason};
@@ -8,19 +10,20 @@ use crate::ternary::Ternary;
 
 /// How the targets of a mapping treat flushes.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum TargetBehaviour {
-    /// They only pass requests on.
+pub enum DmTargetBehaviour {
+    /// Every target only passes requests on.
     PassThrough,
-    /// At least one has state of its own and requests flushes itself (`flush_supported` in
+    /// At least one target has state of its own and requests flushes itself (`flush_supported` in
     /// drivers/md).
     Stateful,
-    /// All pass flushes on (`num_flush_bios` in drivers/md); whether one has state is unknown.
+    /// Every target passes flushes on (`num_flush_bios` in drivers/md), but whether one has state
+    /// is unknown.
     ForwardsFlush,
-    /// At least one is not in the lists below.
+    /// At least one target is missing from the lists below.
     Unknown,
 }
 
-impl TargetBehaviour {
+impl DmTargetBehaviour {
     pub fn is_stateful(self) -> bool {
         matches!(self, Self::Stateful)
     }
@@ -48,11 +51,11 @@ const FORWARDING_TARGETS: [&str; 8] = [
     "zoned",
 ];
 
-/// None if the targets could not be read. With several targets the worst counts.
-pub fn target_behaviour(facts: &FactSet, hop: &Subject) -> Option<TargetBehaviour> {
+/// `None` if the targets could not be read. With several targets the worst counts.
+pub fn dm_target_behaviour(facts: &FactSet, hop: &Subject) -> Option<DmTargetBehaviour> {
     let targets = facts.value(hop, &device::DM_TARGETS)?;
-    if unknown_target(&targets).is_some() {
-        return Some(TargetBehaviour::Unknown);
+    if find_unknown_dm_target(&targets).is_some() {
+        return Some(DmTargetBehaviour::Unknown);
     }
     let any_in = |known: &[&str]| {
         targets
@@ -60,16 +63,16 @@ pub fn target_behaviour(facts: &FactSet, hop: &Subject) -> Option<TargetBehaviou
             .any(|target| known.contains(&target.as_str()))
     };
     Some(if any_in(&STATEFUL_TARGETS) {
-        TargetBehaviour::Stateful
+        DmTargetBehaviour::Stateful
     } else if any_in(&FORWARDING_TARGETS) {
-        TargetBehaviour::ForwardsFlush
+        DmTargetBehaviour::ForwardsFlush
     } else {
-        TargetBehaviour::PassThrough
+        DmTargetBehaviour::PassThrough
     })
 }
 
 /// The first target that is in none of the lists; `none` for a mapping without targets.
-pub fn unknown_target(targets: &[String]) -> Option<&str> {
+pub fn find_unknown_dm_target(targets: &[String]) -> Option<&str> {
     let is_known = |target: &&String| {
         let known = [
             &STATELESS_TARGETS[..],
@@ -87,15 +90,15 @@ pub fn unknown_target(targets: &[String]) -> Option<&str> {
     }
 }
 
-/// Whether a device of this kind can have targets that fail. An LVM volume with unread targets is
-/// linear or striped if it stands on no other mapping.
-pub fn may_fail(facts: &FactSet, hop: &Subject, kind: DeviceKind) -> bool {
+/// Whether a device of this kind can have targets that fail. An LVM volume with unread targets
+/// cannot: it is linear or striped, unless another mapping is below.
+pub fn can_have_failing_targets(facts: &FactSet, hop: &Subject, kind: DeviceKind) -> bool {
     match kind {
         DeviceKind::Lvm => {
             let is_or_may_be = |base: &Subject| {
                 facts
                     .value(base, &device::KIND)
-                    .is_none_or(DeviceKind::is_mapping)
+                    .is_none_or(DeviceKind::is_generic_mapping)
             };
             let unasked = matches!(
                 facts.get(hop, &device::DM_TARGETS),
@@ -104,7 +107,7 @@ pub fn may_fail(facts: &FactSet, hop: &Subject, kind: DeviceKind) -> bool {
                     ..
                 }
             );
-            !unasked || facts.below(hop).iter().any(is_or_may_be)
+            !unasked || facts.directly_below(hop).iter().any(is_or_may_be)
         }
         DeviceKind::Multipath | DeviceKind::Dmraid | DeviceKind::Vdo | DeviceKind::Dm => true,
         DeviceKind::Disk
@@ -128,16 +131,17 @@ pub fn is_stateless(facts: &FactSet, hop: &Subject) -> Ternary {
         Some(
             DeviceKind::Disk | DeviceKind::Partition | DeviceKind::Crypt | DeviceKind::Multipath,
         ) => Ternary::True,
-        Some(DeviceKind::Lvm) => stateless_by_targets(facts, hop).unwrap_or_else(|| {
-            let may_be_mapped = |base: &Subject| kind(base).is_none_or(DeviceKind::is_mapping);
-            if facts.below(hop).iter().any(may_be_mapped) {
+        Some(DeviceKind::Lvm) => is_stateless_by_targets(facts, hop).unwrap_or_else(|| {
+            let may_be_mapped =
+                |base: &Subject| kind(base).is_none_or(DeviceKind::is_generic_mapping);
+            if facts.directly_below(hop).iter().any(may_be_mapped) {
                 Ternary::Unknown
             } else {
                 Ternary::True
             }
         }),
         Some(DeviceKind::Dm | DeviceKind::Dmraid | DeviceKind::Vdo) => {
-            stateless_by_targets(facts, hop).unwrap_or(Ternary::Unknown)
+            is_stateless_by_targets(facts, hop).unwrap_or(Ternary::Unknown)
         }
         Some(DeviceKind::Md) => match facts.value(hop, &device::MD_LEVEL) {
             Some(
@@ -153,7 +157,7 @@ pub fn is_stateless(facts: &FactSet, hop: &Subject) -> Ternary {
             )
             | None => Ternary::Unknown,
         },
-        // Loop files, memory, and devices with a cache or log of their own.
+        // Devices of these kinds keep data in memory, in a file, or in a cache or log of their own.
         Some(
             DeviceKind::Loop
             | DeviceKind::Zram
@@ -167,10 +171,10 @@ pub fn is_stateless(facts: &FactSet, hop: &Subject) -> Ternary {
     }
 }
 
-fn stateless_by_targets(facts: &FactSet, hop: &Subject) -> Option<Ternary> {
-    target_behaviour(facts, hop).map(|targets| match targets {
-        TargetBehaviour::PassThrough => Ternary::True,
-        TargetBehaviour::Stateful => Ternary::False,
-        TargetBehaviour::ForwardsFlush | TargetBehaviour::Unknown => Ternary::Unknown,
+fn is_stateless_by_targets(facts: &FactSet, hop: &Subject) -> Option<Ternary> {
+    dm_target_behaviour(facts, hop).map(|targets| match targets {
+        DmTargetBehaviour::PassThrough => Ternary::True,
+        DmTargetBehaviour::Stateful => Ternary::False,
+        DmTargetBehaviour::ForwardsFlush | DmTargetBehaviour::Unknown => Ternary::Unknown,
     })
 }

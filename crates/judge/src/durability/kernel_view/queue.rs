@@ -1,21 +1,23 @@
-//! The queue of a stacked device: *write back* passes flushes on, *write through* drops them, which
-//! is right only if nothing below caches.
+//! The queue of a stacked device: *write back* passes flushes on; *write through* drops them, which
+//! is right only if nothing below caches writes.
 //!
-//! Many drivers always announce a cache. *Write through* on such a device was set by hand.
+//! The drivers of some kinds always announce a cache. *Write through* on such a device was set by
+//! hand.
 
 use super::{DisksBelow, HopFinding, array, is_stateless, kernel_evidence, layer_state, mapping};
 use crate::durability::device_view::FlushOutcome;
 use crate::durability::fact_reader::FactReader;
-use crate::durability::{Impact, Remedy};
+use crate::durability::{Remedy, VerdictImpact};
 use crate::facts::catalog::device::{
-    self, BcacheMode, DeviceKind, DmCacheMode, DrbdProtocol, WriteCache,
+    self, BcacheMode, DeviceKind, DmCacheMode, DrbdProtocol, QueueWriteCache,
 };
-use crate::facts::catalog::target::Suppressor;
+use crate::facts::catalog::target::FlushSuppressor;
 use crate::facts::{Scope, Subject};
 use crate::ternary::Ternary;
 
-/// Kinds whose driver announces a cache whatever is below (drivers/md/md.c, drivers/block/loop.c,
-/// drivers/md/bcache/super.c, drivers/block/drbd/drbd_main.c, zvol_os.c of OpenZFS).
+/// Whether drivers of the kind announce a cache whatever is below (drivers/md/md.c,
+/// drivers/block/loop.c, drivers/md/bcache/super.c, drivers/block/drbd/drbd_main.c, zvol_os.c of
+/// OpenZFS).
 fn is_always_write_back(kind: DeviceKind) -> bool {
     matches!(
         kind,
@@ -27,10 +29,10 @@ fn is_always_write_back(kind: DeviceKind) -> bool {
     )
 }
 
-/// Findings about a stacked device. A partition has none: it uses the queue of its disk.
+/// Empty for a partition, which uses the queue of its disk.
 pub fn queue_findings(ask: &mut FactReader, hop: &Subject, bottom: DisksBelow) -> Vec<HopFinding> {
     let kind = ask.require(hop, &device::KIND);
-    // Statelessness reads this fact without recording it, so it is recorded here.
+    // `is_stateless` reads the targets without `ask`, so their use is recorded here.
     match kind {
         Some(DeviceKind::Partition) => return Vec::new(),
         Some(DeviceKind::Lvm | DeviceKind::Dm | DeviceKind::Dmraid | DeviceKind::Vdo) => {
@@ -53,8 +55,8 @@ pub fn queue_findings(ask: &mut FactReader, hop: &Subject, bottom: DisksBelow) -
     }
     let mut found = vec![write_cache_finding(ask, hop, kind, bottom)];
     if let Some(kind) = kind {
-        found.extend(kind_finding(ask, hop, kind));
-        found.extend(mapping::mapping_finding(ask, hop, kind));
+        found.extend(device_kind_finding(ask, hop, kind));
+        found.extend(mapping::mapping_fault_finding(ask, hop, kind));
         if kind.is_md() {
             found.extend(array::array_findings(ask, hop));
         }
@@ -62,7 +64,7 @@ pub fn queue_findings(ask: &mut FactReader, hop: &Subject, bottom: DisksBelow) -
         let says = format!("it is unknown what kind of device {} is", hop.name());
         found.push((
             FlushOutcome::Unknown,
-            kernel_evidence(ask, hop, &device::KIND, Impact::Unproven, says),
+            kernel_evidence(ask, hop, &device::KIND, VerdictImpact::Unproven, says),
         ));
     }
     found
@@ -74,44 +76,44 @@ fn write_cache_finding(
     kind: Option<DeviceKind>,
     bottom: DisksBelow,
 ) -> HopFinding {
-    use Impact::{Contradictory, Durable, Unproven};
+    use VerdictImpact::{Contradictory, Durable, Unproven};
     let name = hop.name();
     let never = kind.is_some_and(is_always_write_back)
-        || layer_state::target_behaviour(ask.facts, hop)
-            .is_some_and(layer_state::TargetBehaviour::is_stateful);
+        || layer_state::dm_target_behaviour(ask.facts, hop)
+            .is_some_and(layer_state::DmTargetBehaviour::is_stateful);
     let (passage, bears, says) = match ask.require(hop, &device::WRITE_CACHE) {
-        Some(WriteCache::WriteBack) => (
+        Some(QueueWriteCache::WriteBack) => (
             FlushOutcome::Sent,
             Durable,
             format!("{name} passes flushes on"),
         ),
-        Some(WriteCache::WriteThrough) if bottom.write_back == Ternary::True => (
-            FlushOutcome::Dropped(Suppressor::QueueOverride),
+        Some(QueueWriteCache::WriteThrough) if bottom.write_back == Ternary::True => (
+            FlushOutcome::Dropped(FlushSuppressor::QueueOverride),
             Contradictory(Remedy::WriteBackQueue(hop.clone())),
             format!(
                 "{name}'s queue is write through above a write back disk, so flushes are dropped"
             ),
         ),
-        Some(WriteCache::WriteThrough) if never => (
-            FlushOutcome::Dropped(Suppressor::QueueOverride),
+        Some(QueueWriteCache::WriteThrough) if never => (
+            FlushOutcome::Dropped(FlushSuppressor::QueueOverride),
             Contradictory(Remedy::WriteBackQueue(hop.clone())),
             format!(
                 "{name}'s queue is write through, which its driver never sets, so flushes are dropped"
             ),
         ),
-        Some(WriteCache::WriteThrough) if bottom.write_back == Ternary::Unknown => (
+        Some(QueueWriteCache::WriteThrough) if bottom.write_back == Ternary::Unknown => (
             FlushOutcome::Unknown,
             Unproven,
             format!(
                 "{name}'s queue is write through, and it is unknown whether a disk below is write back"
             ),
         ),
-        Some(WriteCache::WriteThrough) if is_stateless(ask.facts, hop) == Ternary::True => (
+        Some(QueueWriteCache::WriteThrough) if is_stateless(ask.facts, hop) == Ternary::True => (
             FlushOutcome::NotNeeded,
             Durable,
             format!("{name} drops flushes like the disks below it, which are write through too"),
         ),
-        Some(WriteCache::WriteThrough) => (
+        Some(QueueWriteCache::WriteThrough) => (
             FlushOutcome::Unknown,
             Unproven,
             format!(
@@ -130,23 +132,27 @@ fn write_cache_finding(
     )
 }
 
-/// Evidence that follows from the kind of a device, apart from its queue.
-fn kind_finding(ask: &mut FactReader, hop: &Subject, kind: DeviceKind) -> Option<HopFinding> {
-    use Impact::{AtRisk, Durable, Unproven};
+/// Evidence that follows from the kind of a device, apart from the queue.
+fn device_kind_finding(
+    ask: &mut FactReader,
+    hop: &Subject,
+    kind: DeviceKind,
+) -> Option<HopFinding> {
+    use VerdictImpact::{AtRisk, Durable, Unproven};
     let name = hop.name();
     match kind {
         DeviceKind::Zram | DeviceKind::Ram => {
             let says = format!("{name} is stored in memory");
             let bears = AtRisk(Remedy::MoveOutOfMemory(hop.clone()));
             Some((
-                FlushOutcome::Dropped(Suppressor::FileSystem),
+                FlushOutcome::Dropped(FlushSuppressor::FileSystem),
                 kernel_evidence(ask, hop, &device::KIND, bears, says),
             ))
         }
-        // The cache device is a second disk below and is judged like any other; here only a missing
-        // one counts.
+        // The cache device is another disk below and judged as such; only a missing cache device
+        // needs a finding here.
         DeviceKind::Bcache => {
-            let disks = ask.facts.below(hop).len();
+            let disks = ask.facts.directly_below(hop).len();
             let mode = ask.get(hop, &device::BCACHE_MODE);
             let state = ask.get(hop, &device::BCACHE_STATE);
             let (holds, without) = match mode {
@@ -159,15 +165,16 @@ fn kind_finding(ask: &mut FactReader, hop: &Subject, kind: DeviceKind) -> Option
             let without = without || state.is_some_and(|state| !state.has_cache());
             let (passage, bears, says) = if disks > 1 && holds {
                 let says = format!(
-                    "{name} keeps writes in its cache (bcache, writeback), whose disk holds committed data too"
+                    "{name} is a bcache in writeback mode: committed data may exist only on its cache disk"
                 );
                 (FlushOutcome::Sent, Durable, says)
             } else if disks > 1 || without {
                 return None;
             } else {
                 ask.note_missing(hop, &device::BCACHE_MODE, None);
-                let says =
-                    format!("{name} may keep writes in a cache (bcache) whose disk was not found");
+                let says = format!(
+                    "{name} is a bcache that may cache writes, and its cache disk was not found"
+                );
                 (FlushOutcome::Unknown, Unproven, says)
             };
             Some((
@@ -212,7 +219,7 @@ fn kind_finding(ask: &mut FactReader, hop: &Subject, kind: DeviceKind) -> Option
                 kernel_evidence(ask, hop, &device::KIND, Unproven, says),
             ))
         }
-        DeviceKind::Lvm | DeviceKind::Dm => target_finding(ask, hop, kind),
+        DeviceKind::Lvm | DeviceKind::Dm => mapping_target_finding(ask, hop, kind),
         DeviceKind::Disk
         | DeviceKind::Partition
         | DeviceKind::Md
@@ -226,9 +233,13 @@ fn kind_finding(ask: &mut FactReader, hop: &Subject, kind: DeviceKind) -> Option
 }
 
 /// Judges a mapping by its targets, which only root can read. LVM's own targets all pass flushes
-/// on; other mappings with unread targets are unknown.
-fn target_finding(ask: &mut FactReader, hop: &Subject, kind: DeviceKind) -> Option<HopFinding> {
-    use Impact::{Durable, Unproven};
+/// on. Other mappings are unknown if their targets were not read.
+fn mapping_target_finding(
+    ask: &mut FactReader,
+    hop: &Subject,
+    kind: DeviceKind,
+) -> Option<HopFinding> {
+    use VerdictImpact::{Durable, Unproven};
     let name = hop.name();
     let Some(targets) = ask.get(hop, &device::DM_TARGETS) else {
         if kind.is_lvm() {
@@ -243,7 +254,7 @@ fn target_finding(ask: &mut FactReader, hop: &Subject, kind: DeviceKind) -> Opti
             kernel_evidence(ask, hop, &device::KIND, Unproven, says),
         ));
     };
-    if let Some(unknown) = layer_state::unknown_target(&targets) {
+    if let Some(unknown) = layer_state::find_unknown_dm_target(&targets) {
         let says = format!("{name} has a target that walwise cannot inspect ({unknown})");
         return Some((
             FlushOutcome::Unknown,
@@ -253,7 +264,8 @@ fn target_finding(ask: &mut FactReader, hop: &Subject, kind: DeviceKind) -> Opti
     let holds = targets.iter().any(|target| target == "writecache")
         || targets.iter().any(|target| target == "cache")
             && may_hold_writes(ask.get(hop, &device::DM_CACHE_MODE));
-    let says = format!("{name} keeps writes in a cache, whose disk holds committed data too");
+    let says =
+        format!("{name} is a write-back cache: committed data may exist only on its cache disk");
     holds.then(|| {
         (
             FlushOutcome::Sent,
@@ -262,7 +274,7 @@ fn target_finding(ask: &mut FactReader, hop: &Subject, kind: DeviceKind) -> Opti
     })
 }
 
-/// An unknown mode may cache writes.
+/// An unknown mode may be writeback.
 fn may_hold_writes(mode: Option<DmCacheMode>) -> bool {
     match mode {
         Some(DmCacheMode::Writeback) | None => true,

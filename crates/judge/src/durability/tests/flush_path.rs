@@ -1,12 +1,10 @@
-//! The flush path agrees with the verdict, and each situation has its own states.
-
-use super::machine::{Machine, data};
+use super::machine::{TestHost, data_target};
 use crate::durability::{FlushState, Verdict, VerdictKind};
 use crate::facts::Subject;
-use crate::facts::catalog::target::Flush;
+use crate::facts::catalog::target::FlushDelivery;
 
-/// How a flush path contradicts its verdict, if it does.
-pub fn disagreement(verdict: &Verdict) -> Option<&'static str> {
+/// `None` if the flush path agrees with its verdict.
+pub fn flush_path_contradiction(verdict: &Verdict) -> Option<&'static str> {
     let fates = || verdict.flush_path.iter().map(|hop| hop.state);
     let loses = verdict.standing < VerdictKind::Unproven;
     let ranks: Vec<u32> = verdict.flush_path.iter().map(|hop| hop.rank).collect();
@@ -15,14 +13,14 @@ pub fn disagreement(verdict: &Verdict) -> Option<&'static str> {
         .iter()
         .flat_map(|hop| &hop.subjects)
         .collect();
-    let arrives = |hop: &crate::durability::FlushHop| hop.arrival != Flush::Suppressed;
-    if fates().any(FlushState::loses) != loses {
+    let arrives = |hop: &crate::durability::FlushHop| hop.arrival != FlushDelivery::Suppressed;
+    if fates().any(FlushState::may_lose_commit) != loses {
         return Some("a commit is lost on the one and not on the other");
     }
     if fates().any(|fate| fate == FlushState::Unknown) && verdict.standing == VerdictKind::Durable {
         return Some("a hop is unknown below a durable verdict");
     }
-    if verdict.standing == VerdictKind::Unproven && fates().all(FlushState::is_sound) {
+    if verdict.standing == VerdictKind::Unproven && fates().all(FlushState::needs_no_explanation) {
         return Some("nothing on the path says why it is unproven");
     }
     if fates().any(|fate| fate == FlushState::Unseen) && verdict.limits.is_empty() {
@@ -49,10 +47,15 @@ pub fn disagreement(verdict: &Verdict) -> Option<&'static str> {
     None
 }
 
-/// The path in one line: names with their states.
-fn path_text(machine: &Machine) -> String {
+/// The hops in one line: each name with its state.
+fn path_text(machine: &TestHost) -> String {
     let verdict = machine.verdict();
-    assert_eq!(disagreement(&verdict), None, "{:?}", verdict.flush_path);
+    assert_eq!(
+        flush_path_contradiction(&verdict),
+        None,
+        "{:?}",
+        verdict.flush_path
+    );
     let hops = verdict.flush_path.iter().skip(1);
     hops.map(|hop| format!("{} {}", hop.name, hop.state))
         .collect::<Vec<_>>()
@@ -62,8 +65,8 @@ fn path_text(machine: &Machine) -> String {
 #[test]
 fn every_hop_passes_a_flush_on() {
     let path = "no server yet not judged, ext4 passed, sda flush sent";
-    assert_eq!(path_text(&Machine::plain()), path);
-    let with_server = Machine::plain()
+    assert_eq!(path_text(&TestHost::with_volatile_disk()), path);
+    let with_server = TestHost::with_volatile_disk()
         .with_cluster()
         .with("cluster.kind", "postgres");
     assert_eq!(
@@ -75,13 +78,13 @@ fn every_hop_passes_a_flush_on() {
 #[test]
 fn the_place_where_a_commit_is_lost() {
     let server = || {
-        Machine::plain()
+        TestHost::with_volatile_disk()
             .with_cluster()
             .with("cluster.kind", "postgres")
     };
     for (machine, path) in [
         (
-            Machine::plain().with("mount.barrier", "off"),
+            TestHost::with_volatile_disk().with("mount.barrier", "off"),
             "no server yet not judged, ext4 DROPPED, sda LOST HERE",
         ),
         (
@@ -93,20 +96,20 @@ fn the_place_where_a_commit_is_lost() {
             "PostgreSQL LOST HERE, ext4 passed, sda flush sent",
         ),
         (
-            Machine::plain().with("device.write_cache", "write through"),
+            TestHost::with_volatile_disk().with("device.write_cache", "write through"),
             "no server yet not judged, ext4 passed, sda DISAGREES",
         ),
         (
-            Machine::plain().with("ext4.journal", "false"),
+            TestHost::with_volatile_disk().with("ext4.journal", "false"),
             "no server yet not judged, ext4 LOST HERE, sda flush sent",
         ),
         (
-            Machine::plain().with("device.write_cache", "?"),
+            TestHost::with_volatile_disk().with("device.write_cache", "?"),
             "no server yet not judged, ext4 passed, sda unknown",
         ),
-        // Nothing below caches it, so it is lost in memory where the flush is dropped.
+        // Nothing below caches the commit, so it is lost where the flush is dropped.
         (
-            Machine::protected()
+            TestHost::with_protected_cache()
                 .with_cluster()
                 .with("pg.fsync", "false"),
             "server LOST HERE, ext4 passed, sda answered, disks behind it no cache",
@@ -116,7 +119,7 @@ fn the_place_where_a_commit_is_lost() {
     }
 }
 
-/// A loop device above the file system that drops the flush passes it on: the marks belong below.
+/// The loop device passes on what it gets, so the loss is marked below, where the flush is dropped.
 #[test]
 fn a_loop_above_a_drop_loses_nothing() {
     let (top, host_mount, disk) = (
@@ -124,19 +127,19 @@ fn a_loop_above_a_drop_loses_nothing() {
         Subject::mount("/host"),
         Subject::device("sdb"),
     );
-    let machine = super::stacks::between("loop", "write back")
-        .unstacked()
-        .stand(&data(), &Subject::mount("/data2"))
-        .stand(&Subject::mount("/data2"), &top)
-        .stand(&top, &host_mount)
-        .stand(&host_mount, &disk)
-        .on(&host_mount, "mount.class", "block")
-        .on(&host_mount, "mount.fstype", "ext4")
-        .on(&host_mount, "mount.barrier", "off")
-        .on(&host_mount, "ext4.journal", "true")
-        .on(&disk, "device.kind", "disk")
-        .on(&disk, "device.transport", "sata")
-        .on(&disk, "device.write_cache", "write back");
+    let machine = super::stacks::with_device_between("loop", "write back")
+        .without_stack()
+        .with_edge(&data_target(), &Subject::mount("/data2"))
+        .with_edge(&Subject::mount("/data2"), &top)
+        .with_edge(&top, &host_mount)
+        .with_edge(&host_mount, &disk)
+        .with_fact_of(&host_mount, "mount.class", "block")
+        .with_fact_of(&host_mount, "mount.fstype", "ext4")
+        .with_fact_of(&host_mount, "mount.barrier", "off")
+        .with_fact_of(&host_mount, "ext4.journal", "true")
+        .with_fact_of(&disk, "device.kind", "disk")
+        .with_fact_of(&disk, "device.transport", "sata")
+        .with_fact_of(&disk, "device.write_cache", "write back");
     let path = "no server yet not judged, ext4 passed, top passed, ext4 DROPPED, sdb LOST HERE";
     assert_eq!(path_text(&machine), path);
 }
@@ -144,10 +147,10 @@ fn a_loop_above_a_drop_loses_nothing() {
 #[test]
 fn a_protected_cache_answers_with_and_without_flushes() {
     let path = "no server yet not judged, ext4 passed, sda answered, disks behind it no cache";
-    assert_eq!(path_text(&Machine::protected()), path);
+    assert_eq!(path_text(&TestHost::with_protected_cache()), path);
     let dropped = "no server yet not judged, ext4 DROPPED, sda answered, disks behind it no cache";
     assert_eq!(
-        path_text(&Machine::protected().with("mount.barrier", "off")),
+        path_text(&TestHost::with_protected_cache().with("mount.barrier", "off")),
         dropped
     );
 }
@@ -161,7 +164,7 @@ fn what_cannot_be_seen_is_a_hop() {
         ("?", "virtual machine unseen"),
     ] {
         assert_eq!(
-            path_text(&Machine::plain().with("host.seen_by", from)),
+            path_text(&TestHost::with_volatile_disk().with("host.seen_by", from)),
             format!("{path}{beyond}")
         );
     }
@@ -169,7 +172,7 @@ fn what_cannot_be_seen_is_a_hop() {
 
 #[test]
 fn flushes_that_did_not_arrive_contradict_the_disk() {
-    let machine = Machine::plain()
+    let machine = TestHost::with_volatile_disk()
         .with("device.counts_flushes", "true")
         .with("probe.flushes_per_commit", "0");
     assert_eq!(
@@ -181,10 +184,10 @@ fn flushes_that_did_not_arrive_contradict_the_disk() {
 #[test]
 fn disks_with_one_fate_are_one_hop() {
     let mount = Subject::mount("/data");
-    let mut machine = Machine::plain();
+    let mut machine = TestHost::with_volatile_disk();
     for name in ["sdb", "sdc"] {
         let disk = Subject::device(name);
-        machine = machine.stand(&mount, &disk);
+        machine = machine.with_edge(&mount, &disk);
         for (fact, word) in [
             ("device.kind", "disk"),
             ("device.transport", "sata"),
@@ -205,5 +208,5 @@ fn disks_with_one_fate_are_one_hop() {
     );
     let path = "no server yet not judged, ext4 passed, sda sdc flush sent, sdb DISAGREES";
     assert_eq!(path_text(&machine), path);
-    assert_eq!(machine.verdict().target, data());
+    assert_eq!(machine.verdict().target, data_target());
 }

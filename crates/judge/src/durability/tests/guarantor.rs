@@ -1,20 +1,20 @@
-//! Guarantors: every network, attachment and cloud, with the verdict if the disk takes flushes, the
-//! verdict if it reports no volatile cache, and whom to ask.
+//! Every kind of network, attachment and cloud: the verdict with flushes, the verdict without a
+//! volatile cache, and the party to ask.
 
-use super::machine::Machine;
+use super::machine::TestHost;
 use crate::durability::{Verdict, VerdictKind};
-use crate::facts::catalog::device::{Cloud, Fabric, Transport};
+use crate::facts::catalog::device::{CloudDiskService, NetworkTransport, Transport};
 use crate::facts::{Choice, Remedy};
 
-/// A disk to which flushes are sent.
-fn flushed(machine: Machine) -> Machine {
+/// A disk that gets flushes.
+fn with_flushes_sent(machine: TestHost) -> TestHost {
     machine
         .with("device.write_cache", "write back")
         .with("device.cache_type", "write back")
 }
 
-/// A disk that reports no volatile cache in every way, also to direct queries.
-fn without_cache(machine: Machine) -> Machine {
+/// A disk whose every report is of no volatile cache.
+fn without_volatile_cache(machine: TestHost) -> TestHost {
     machine
         .with("device.write_cache", "write through")
         .with("device.cache_type", "write through")
@@ -23,7 +23,7 @@ fn without_cache(machine: Machine) -> Machine {
         .with("nvme.critical_warning", "")
 }
 
-/// The question for the guarantor, from the verdict.
+/// The question for the guarantor, among the verdict's missing facts.
 fn question_text(verdict: &Verdict) -> String {
     let asked = verdict
         .missing
@@ -36,7 +36,7 @@ fn question_text(verdict: &Verdict) -> String {
     says.collect::<Vec<_>>().join("; ")
 }
 
-/// Guarantor, verdict with flushes, verdict without volatile cache, and words of the question if
+/// Guarantor, verdict with flushes, verdict without a volatile cache, and words of the question if
 /// unproven.
 type Row = (
     &'static str,
@@ -46,11 +46,11 @@ type Row = (
     &'static str,
 );
 
-fn check(row: &Row, machine: &Machine) {
+fn assert_rows(row: &Row, machine: &TestHost) {
     let (name, guarantor, with_flushes, without, question) = *row;
     for (machine, standing) in [
-        (flushed(machine.clone()), with_flushes),
-        (without_cache(machine.clone()), without),
+        (with_flushes_sent(machine.clone()), with_flushes),
+        (without_volatile_cache(machine.clone()), without),
     ] {
         let verdict = machine.verdict();
         assert_eq!(
@@ -59,7 +59,11 @@ fn check(row: &Row, machine: &Machine) {
             "{name}: {}",
             verdict.sentence
         );
-        assert_eq!(machine.concludes("device.guarantor"), guarantor, "{name}");
+        assert_eq!(
+            machine.concluded_fact("device.guarantor"),
+            guarantor,
+            "{name}"
+        );
         let asked = question_text(&verdict);
         if standing == "unproven" && !question.is_empty() {
             assert!(
@@ -82,7 +86,7 @@ fn check(row: &Row, machine: &Machine) {
             .join(",");
         assert_eq!(named, guarantor.replace('?', ""), "{name}");
         if verdict.standing == VerdictKind::Durable {
-            let word = verdict.guarantors[0].phrase(false);
+            let word = verdict.guarantors[0].noun_phrase(false);
             assert!(
                 verdict.sentence.contains(&format!("according to {word}")),
                 "{}",
@@ -104,19 +108,19 @@ fn every_network() {
         ("nbd", "array", "unproven", "unproven", "NBD server"),
         ("rbd", "storage cluster", "durable", "durable", ""),
     ];
-    assert_eq!(rows.map(|row| row.0), Fabric::WORDS);
+    assert_eq!(rows.map(|row| row.0), NetworkTransport::WORDS);
     for row in rows {
-        let machine = Machine::plain()
+        let machine = TestHost::with_volatile_disk()
             .with("device.transport", "network")
             .with("device.fabric", row.0);
-        check(&row, &machine);
-        check(&row, &machine.with("host.virtualisation", "kvm"));
+        assert_rows(&row, &machine);
+        assert_rows(&row, &machine.with("host.virtualisation", "kvm"));
     }
 }
 
 #[test]
 fn every_attachment() {
-    const HYPERVISOR: &str = "whoever runs the hypervisor";
+    const HYPERVISOR: &str = "the hypervisor's administrator";
     let rows: [Row; 16] = [
         ("nvme", "drive", "durable", "durable", ""),
         ("scsi", "drive", "durable", "durable", ""),
@@ -144,16 +148,16 @@ fn every_attachment() {
     assert_eq!(rows.map(|row| row.0), Transport::WORDS);
     for row in rows {
         let machine = match row.1 {
-            "hypervisor" => Machine::plain().with("host.virtualisation", "kvm"),
-            _ => Machine::plain()
+            "hypervisor" => TestHost::with_volatile_disk().with("host.virtualisation", "kvm"),
+            _ => TestHost::with_volatile_disk()
                 .with("device.driver", "mpt3sas")
                 .with("host.virtualisation", "none"),
         };
-        check(&row, &machine.with("device.transport", row.0));
+        assert_rows(&row, &machine.with("device.transport", row.0));
     }
 }
 
-/// A provider's volume has the same verdict under every protocol.
+/// A provider's volume has one verdict under all protocols.
 #[test]
 fn every_cloud_by_every_protocol() {
     let rows: [Row; 8] = [
@@ -202,7 +206,7 @@ fn every_cloud_by_every_protocol() {
             "ask the provider",
         ),
     ];
-    assert_eq!(rows.map(|row| row.0), Cloud::WORDS);
+    assert_eq!(rows.map(|row| row.0), CloudDiskService::WORDS);
     for row in rows {
         for (transport, fabric) in [
             ("nvme", "?"),
@@ -212,18 +216,18 @@ fn every_cloud_by_every_protocol() {
             ("network", "iscsi"),
         ] {
             let ephemeral = if row.2 == "at risk" { "true" } else { "false" };
-            let machine = Machine::plain()
+            let machine = TestHost::with_volatile_disk()
                 .with("host.virtualisation", "azure")
                 .with("device.transport", transport)
                 .with("device.fabric", fabric)
                 .with("device.cloud", row.0)
                 .with("device.ephemeral", ephemeral);
-            check(&row, &machine);
+            assert_rows(&row, &machine);
         }
     }
 }
 
-/// Azure does not cache large disks or those with large sectors; a guest can see both.
+/// Azure caches neither large disks nor disks with large sectors; a guest can see both properties.
 #[test]
 fn azure_disks_that_no_host_caches() {
     for (size, sector, standing) in [
@@ -234,14 +238,14 @@ fn azure_disks_that_no_host_caches() {
         ("?", "?", "unproven"),
     ] {
         for transport in ["nvme", "hyperv"] {
-            let machine = Machine::plain()
+            let machine = TestHost::with_volatile_disk()
                 .with("device.transport", transport)
                 .with("device.cloud", "Azure managed disk")
                 .with("device.ephemeral", "false")
                 .with("device.size", size)
                 .with("device.logical_block", sector);
             assert_eq!(
-                without_cache(machine).standing_word(),
+                without_volatile_cache(machine).standing_word(),
                 standing,
                 "{transport} {size} {sector}"
             );
@@ -260,12 +264,12 @@ fn a_disk_without_a_volatile_cache_in_a_guest() {
         ("none", "durable"),
     ] {
         for transport in ["nvme", "sata", "scsi"] {
-            let machine = Machine::plain()
+            let machine = TestHost::with_volatile_disk()
                 .with("device.driver", "mpt3sas")
                 .with("device.transport", transport)
                 .with("host.virtualisation", virtualisation);
             assert_eq!(
-                without_cache(machine).standing_word(),
+                without_volatile_cache(machine).standing_word(),
                 standing,
                 "{transport} {virtualisation}"
             );
@@ -273,12 +277,12 @@ fn a_disk_without_a_volatile_cache_in_a_guest() {
     }
 }
 
-/// Arrays and controllers in one host are kept apart.
+/// Disks of an array and of a RAID controller in one host keep their own guarantors.
 #[test]
 fn guarantors_of_several_disks_are_named_once_each() {
     use crate::facts::Subject;
     let second = Subject::device("sdb");
-    let mut machine = Machine::plain().with("host.virtualisation", "none");
+    let mut machine = TestHost::with_volatile_disk().with("host.virtualisation", "none");
     machine.facts.add_edge(&Subject::device("sda1"), &second);
     for (fact, word) in [
         ("device.kind", "disk"),

@@ -1,51 +1,54 @@
-//! The interlock opens in exactly the combinations that its specification allows. About 10¹²
-//! combinations are visited as three exhaustive factors, between which only values pass. Complete
-//! random hosts exclude that a later factor reads a fact of an earlier one.
+//! The interlock opens in exactly the combinations that its specification allows.
+//!
+//! About 10¹² combinations are covered by three exhaustive factors; only the values in `Class` pass
+//! from one factor to the next. Random complete hosts check that no later factor reads a fact of an
+//! earlier one.
 
 mod factors {
-    //! The three factors, each visited exhaustively: a disk's facts, the facts joined to its
-    //! assessment, and those that the interlock adds.
+    //! The factors, each visited exhaustively: a disk's facts, the facts joined to the disk's
+    //! assessment, and the facts that the interlock adds.
 
     use std::collections::{BTreeMap, BTreeSet};
 
-    use super::super::machine::{Machine, data};
-    use super::{ALL, Fact, allowed, start};
-    use crate::durability::Caps;
-    use crate::durability::device_view::{Cache, DiskAssessment, FlushOutcome, assess_disk};
-    use crate::durability::{VerdictKind, interlock, verdict_builder};
-    use crate::facts::catalog::target::Suppressor;
+    use super::super::machine::{TestHost, data_target};
+    use super::{ALL, Fact, allows_opening, host_with_open_interlock};
+    use crate::durability::VerdictCaps;
+    use crate::durability::device_view::{
+        CacheVolatility, DiskAssessment, FlushOutcome, assess_disk,
+    };
+    use crate::durability::{VerdictKind, flush_removal_interlock, verdict_builder};
+    use crate::facts::catalog::target::FlushSuppressor;
     use crate::facts::{Reading, Subject};
     use crate::ternary::Ternary;
 
-    /// What later factors see of an assessment: cache, flush, whether it reports *write back*, and
-    /// the worst verdict of its evidence.
-    type Class = (Cache, FlushOutcome, Ternary, VerdictKind);
+    /// The part of a disk's assessment that later factors use: cache, flush, whether *write back*
+    /// is reported, and the worst verdict.
+    type Class = (CacheVolatility, FlushOutcome, Ternary, VerdictKind);
 
-    /// The class of the only assessment that lets the interlock open.
+    /// The only class with which the interlock can open.
     const OPENING: Class = (
-        Cache::Protected,
+        CacheVolatility::Protected,
         FlushOutcome::Sent,
         Ternary::True,
         VerdictKind::Durable,
     );
 
-    fn class(of: &DiskAssessment) -> Class {
+    fn assessment_class(of: &DiskAssessment) -> Class {
         let worst = of.evidence.iter().map(|says| says.standing).min().unwrap();
         (of.cache, of.flush_outcome, of.write_back, worst)
     }
 
-    /// All values of these facts.
-    fn facts(names: &[&str]) -> Vec<Fact> {
+    fn find_facts(names: &[&str]) -> Vec<Fact> {
         let find = |name: &&str| *ALL.iter().find(|(fact, _)| fact == name).unwrap();
         names.iter().map(find).collect()
     }
 
     /// Visits every combination, changing the machine in place.
-    fn each(
+    fn for_each_combination(
         of: &[Fact],
-        machine: &mut Machine,
+        machine: &mut TestHost,
         chosen: &mut Vec<&'static str>,
-        visit: &mut dyn FnMut(&Machine, &[&str]),
+        visit: &mut dyn FnMut(&TestHost, &[&str]),
     ) {
         let Some(((fact, values), rest)) = of.split_first() else {
             return visit(machine, chosen);
@@ -53,20 +56,20 @@ mod factors {
         for value in *values {
             machine.set(fact, value);
             chosen.push(value);
-            each(rest, machine, chosen, visit);
+            for_each_combination(rest, machine, chosen, visit);
             chosen.pop();
         }
     }
 
-    /// Visits every combination of a disk's facts, checks its class against the specification, and
-    /// collects the assessments.
-    fn disks(
+    /// Visits every combination of a disk's facts and collects the assessments, after a check
+    /// against the specification.
+    fn collect_assessments(
         names: &[&str],
-        start: &Machine,
+        start: &TestHost,
         leaves: &mut BTreeMap<Class, DiskAssessment>,
     ) -> usize {
-        let (of, disk, mut visited) = (facts(names), Subject::device("sda"), 0);
-        each(
+        let (of, disk, mut visited) = (find_facts(names), Subject::device("sda"), 0);
+        for_each_combination(
             &of,
             &mut start.clone(),
             &mut Vec::new(),
@@ -75,20 +78,24 @@ mod factors {
                 let opens = of
                     .iter()
                     .zip(chosen)
-                    .all(|((fact, _), value)| allowed(fact, value));
-                assert_eq!(class(&found) == OPENING, opens, "{chosen:?}: {found:?}");
-                leaves.entry(class(&found)).or_insert(found);
+                    .all(|((fact, _), value)| allows_opening(fact, value));
+                assert_eq!(
+                    assessment_class(&found) == OPENING,
+                    opens,
+                    "{chosen:?}: {found:?}"
+                );
+                leaves.entry(assessment_class(&found)).or_insert(found);
                 visited += 1;
             },
         );
         visited
     }
 
-    /// Every assessment that a disk's facts can produce.
-    fn leaves() -> BTreeMap<Class, DiskAssessment> {
+    /// Every assessment that a disk's facts can produce, by class.
+    fn all_assessments() -> BTreeMap<Class, DiskAssessment> {
         let mut found = BTreeMap::new();
-        // Behind a controller: everything its tool reports, with everything the kernel reports of
-        // the volume.
+        // Behind a controller: all reports of the controller's tool, with all reports of the kernel
+        // about the volume.
         let behind = [
             "controller.battery",
             "controller.policy",
@@ -98,8 +105,8 @@ mod factors {
             "device.write_cache",
             "device.cache_type",
         ];
-        let mut visited = disks(&behind, &start(), &mut found);
-        // Any attachment: everything a disk reports of itself.
+        let mut visited = collect_assessments(&behind, &host_with_open_interlock(), &mut found);
+        // Any attachment: all reports of the disk itself.
         let own = [
             "device.transport",
             "nvme.volatile_cache",
@@ -109,8 +116,8 @@ mod factors {
             "device.cache_type",
             "device.drive_cache",
         ];
-        visited += disks(&own, &start(), &mut found);
-        // Everything that an NVMe drive reports of its cache, warnings and capacitor.
+        visited += collect_assessments(&own, &host_with_open_interlock(), &mut found);
+        // All reports of an NVMe drive about cache, warnings and capacitor.
         let capacitor = [
             "device.transport",
             "nvme.volatile_cache",
@@ -119,7 +126,7 @@ mod factors {
             "device.write_cache",
             "device.drive_cache",
         ];
-        visited += disks(&capacitor, &start(), &mut found);
+        visited += collect_assessments(&capacitor, &host_with_open_interlock(), &mut found);
         let kinds = [
             "device.kind",
             "device.transport",
@@ -127,7 +134,7 @@ mod factors {
             "device.write_cache",
             "device.cache_type",
         ];
-        visited += disks(&kinds, &start(), &mut found);
+        visited += collect_assessments(&kinds, &host_with_open_interlock(), &mut found);
         assert_eq!(visited, 17_280 + 41_310 + 16_524 + 12_240);
         found
     }
@@ -135,9 +142,9 @@ mod factors {
     #[test]
     #[ignore = "exhaustive"]
     fn a_disk_allows_it_in_exactly_one_state_and_so_does_what_is_joined_to_it() {
-        let leaves = leaves();
+        let leaves = all_assessments();
         assert!(leaves.contains_key(&OPENING));
-        let of = facts(&[
+        let of = find_facts(&[
             "mount.fstype",
             "mount.barrier",
             "ext4.journal",
@@ -147,14 +154,14 @@ mod factors {
             "probe.implausible",
             "probe.flushes_per_commit",
         ]);
-        let (target, disk) = (data(), Subject::device("sda"));
+        let (target, disk) = (data_target(), Subject::device("sda"));
         let mut judgements = BTreeSet::new();
         for (class, leaf) in &leaves {
             let disks = BTreeMap::from([(disk.clone(), leaf.clone())]);
-            let mut machine = start()
+            let mut machine = host_with_open_interlock()
                 .with("device.counts_flushes", "true")
                 .with("btrfs.devices", "sda");
-            each(
+            for_each_combination(
                 &of,
                 &mut machine,
                 &mut Vec::new(),
@@ -163,18 +170,20 @@ mod factors {
                         &machine.facts,
                         &target,
                         &disks,
-                        &Caps::default(),
+                        &VerdictCaps::default(),
                     );
                     let ready = found.verdict.standing == VerdictKind::Durable
                         && found.flush == FlushOutcome::Sent
                         && found.is_stateless == Ternary::True;
                     let fine = |(fact, value): (&str, &str)| match fact {
-                        // Being ext4 is the interlock's own condition; having a journal is the file
-                        // system's.
+                        // The interlock requires ext4, and the file system's finding requires a
+                        // journal.
                         "mount.fstype" => value != "?",
-                        "ext4.journal" => allowed(fact, value) || !chosen[0].starts_with("ext"),
+                        "ext4.journal" => {
+                            allows_opening(fact, value) || !chosen[0].starts_with("ext")
+                        }
                         "probe.flushes_per_commit" => !value.starts_with('0'),
-                        _ => allowed(fact, value),
+                        _ => allows_opening(fact, value),
                     };
                     let expect = class.1 == FlushOutcome::Sent
                         && class.3 == VerdictKind::Durable
@@ -193,7 +202,7 @@ mod factors {
     #[test]
     #[ignore = "exhaustive"]
     fn the_interlock_is_the_conjunction_of_its_conditions() {
-        let of = facts(&[
+        let of = find_facts(&[
             "mount.fstype",
             "mount.class",
             "kernel.version",
@@ -211,34 +220,34 @@ mod factors {
             FlushOutcome::Sent,
             FlushOutcome::NotNeeded,
             FlushOutcome::Unknown,
-            FlushOutcome::Dropped(Suppressor::MountOption),
+            FlushOutcome::Dropped(FlushSuppressor::MountOption),
         ];
         let caches = [
-            Cache::Protected,
-            Cache::None,
-            Cache::Unknown,
-            Cache::Contradictory,
-            Cache::Volatile,
+            CacheVolatility::Protected,
+            CacheVolatility::None,
+            CacheVolatility::Unknown,
+            CacheVolatility::Contradictory,
+            CacheVolatility::Volatile,
         ];
         let disk = Subject::device("sda");
-        let start = start();
+        let start = host_with_open_interlock();
         let leaf = assess_disk(&start.facts, &disk);
         let judged = verdict_builder::judge_target(
             &start.facts,
-            &data(),
+            &data_target(),
             &BTreeMap::from([(disk.clone(), leaf.clone())]),
-            &Caps::default(),
+            &VerdictCaps::default(),
         );
         let leaves = caches.map(|cache| DiskAssessment {
             cache,
             ..leaf.clone()
         });
-        // One disk of every kind, and every kind combined with a protected one.
+        // One disk with each kind of cache, each kind next to a protected disk, and no disk.
         let mut below: Vec<Vec<&DiskAssessment>> = leaves.iter().map(|leaf| vec![leaf]).collect();
         below.extend(leaves.iter().map(|leaf| vec![&leaves[0], leaf]));
         below.push(Vec::new());
         let mut visited = 0;
-        each(
+        for_each_combination(
             &of,
             &mut start.clone(),
             &mut Vec::new(),
@@ -246,11 +255,11 @@ mod factors {
                 let right = of
                     .iter()
                     .zip(chosen)
-                    .all(|((fact, _), value)| allowed(fact, value));
+                    .all(|((fact, _), value)| allows_opening(fact, value));
                 let wrong = of
                     .iter()
                     .zip(chosen)
-                    .filter(|((fact, _), value)| !allowed(fact, value))
+                    .filter(|((fact, _), value)| !allows_opening(fact, value))
                     .count();
                 for standing in standings {
                     for flush in flushes {
@@ -260,7 +269,7 @@ mod factors {
                                 (standing, flush, plain);
                             let is_ready = (standing, flush, plain)
                                 == (VerdictKind::Durable, FlushOutcome::Sent, Ternary::True);
-                            // Skips disks if two conditions fail already.
+                            // If two conditions fail already, the disks cannot matter.
                             let few = if wrong + usize::from(!is_ready) > 1 {
                                 1
                             } else {
@@ -268,7 +277,7 @@ mod factors {
                             };
                             for disks in &below[..few] {
                                 let protected = !disks.is_empty()
-                                    && disks.iter().all(|l| l.cache == Cache::Protected);
+                                    && disks.iter().all(|l| l.cache == CacheVolatility::Protected);
                                 let disks: Vec<(&Subject, &DiskAssessment)> =
                                     disks.iter().map(|leaf| (&disk, *leaf)).collect();
                                 for (live, assumed) in [(true, false), (false, false), (true, true)]
@@ -278,13 +287,14 @@ mod factors {
                                     } else {
                                         BTreeSet::new()
                                     };
-                                    let seen = interlock::evaluate_interlock(
-                                        &machine.facts,
-                                        &data(),
-                                        &found,
-                                        &disks,
-                                        live,
-                                    );
+                                    let seen =
+                                        flush_removal_interlock::evaluate_flush_removal_interlock(
+                                            &machine.facts,
+                                            &data_target(),
+                                            &found,
+                                            &disks,
+                                            live,
+                                        );
                                     let opens = matches!(seen, Reading::Known { value: true, .. });
                                     let expect = right && is_ready && protected && live && !assumed;
                                     assert_eq!(
@@ -305,8 +315,8 @@ mod factors {
 
 use proptest::prelude::*;
 
-use super::machine::Machine;
-use crate::durability::Caps;
+use super::machine::TestHost;
+use crate::durability::VerdictCaps;
 use crate::facts::{Reading, Subject};
 
 type Fact = (&'static str, &'static [&'static str]);
@@ -432,11 +442,11 @@ const ALL: &[Fact] = &[
     ("probe.commit", &["100", "?"]),
 ];
 
-/// The specification of one fact, written independently of the code.
-fn allowed(fact: &str, value: &str) -> bool {
+/// The specification for one fact, written independently of the code.
+fn allows_opening(fact: &str, value: &str) -> bool {
     match fact {
-        // Protected by a healthy battery or flash module, member caches off; write-back that falls
-        // back; flushes are sent today.
+        // The cache is protected by a healthy battery or flash module, member caches are off,
+        // write-back falls back, and flushes are sent today.
         "controller.battery" => value == "healthy",
         "controller.policy" | "controller.policy_in_force" | "device.write_cache" => {
             value == "write back"
@@ -447,28 +457,29 @@ fn allowed(fact: &str, value: &str) -> bool {
         "device.transport" => value == "megaraid" || value == "raid",
         "device.fabric" => value == "?",
         "nvme.critical_warning" => ["", "?", "temperature"].contains(&value),
-        // It is no battery: it never opens the interlock, and a failed one shuts it.
+        // A capacitor never opens the interlock, and a failed one shuts it.
         "nvme.capacitor" => value != "failed",
-        // Only ext4, on a kernel that accepts and honours the option; kernel 9 is unknown today.
+        // Only ext4, on a kernel that accepts and honours the option; kernel 9 is newer than the
+        // tables.
         "mount.class" => value == "block",
         "mount.fstype" => value == "ext4",
         "kernel.version" => value == "6.1.0",
         "kernel.vendor" => value == "debian",
-        // "No effect": the option is present and changes nothing, so flushes are sent.
+        // "No effect" means that the barrier option changes nothing, so flushes are sent.
         "mount.barrier" => value == "on" || value == "no effect",
         "ext4.journal" | "pg.fsync" => value == "true",
         "pg.synchronous_commit" => value == "on",
-        // The server's own value decides; it stays open if other sessions are unknown.
+        // The server's own value decides, but the sessions' values must be known.
         "pg.synchronous_commit_overrides" => value != "?",
         "pg.fsync_disabled_by" => value == "none",
-        // A commit takes 100 µs; the gain must exceed 5 % of it.
+        // A commit takes 100 µs; the gain must exceed 5 % of that.
         "probe.flush_cost" => value == "40",
         "probe.commit" => value == "100",
-        // Virtual disks usually report nothing; here a report exists that could not be read.
+        // Unlike a missing report, a report that could not be read shuts the interlock.
         "device.ephemeral" => value == "false",
         "probe.implausible" => value != "true",
-        // With a *write back* queue no report of the disk contradicts it; a count is compared with
-        // whether a cache is there.
+        // A *write back* queue agrees with any report of the disk. `should_open_interlock` judges
+        // flush counts in combination.
         "device.cache_type"
         | "device.drive_cache"
         | "nvme.volatile_cache"
@@ -478,29 +489,32 @@ fn allowed(fact: &str, value: &str) -> bool {
     }
 }
 
-/// The specification of a host: every fact by itself, and no count that shows lost flushes.
-fn opens<'a>(value: impl Fn(&str) -> &'a str) -> bool {
+/// The specification for a host: every fact allows the opening, and no flush count shows lost
+/// flushes.
+fn should_open_interlock<'a>(value: impl Fn(&str) -> &'a str) -> bool {
     let lost = value("device.counts_flushes") == "true"
         && ["0", "0.2"].contains(&value("probe.flushes_per_commit"));
-    !lost && ALL.iter().all(|(fact, _)| allowed(fact, value(fact)))
+    !lost
+        && ALL
+            .iter()
+            .all(|(fact, _)| allows_opening(fact, value(fact)))
 }
 
-fn open(machine: &Machine) -> bool {
+fn interlock_is_open(machine: &TestHost) -> bool {
     matches!(machine.interlock(), Reading::Known { value: true, .. })
 }
 
-/// A host on which the interlock opens, with a server.
-fn start() -> Machine {
-    Machine::protected().with_cluster()
+fn host_with_open_interlock() -> TestHost {
+    TestHost::with_protected_cache().with_cluster()
 }
 
-/// A value for every fact, in four of five cases one that lets it open.
-fn any_values() -> impl Strategy<Value = Vec<&'static str>> {
+/// A value for every fact. At least 12 of 13 values allow the opening.
+fn arbitrary_fact_values() -> impl Strategy<Value = Vec<&'static str>> {
     let one = |(fact, values): &Fact| {
         let fine: Vec<&str> = values
             .iter()
             .copied()
-            .filter(|value| allowed(fact, value))
+            .filter(|value| allows_opening(fact, value))
             .collect();
         prop_oneof![
             12 => proptest::sample::select(fine),
@@ -513,12 +527,12 @@ fn any_values() -> impl Strategy<Value = Vec<&'static str>> {
 proptest! {
     #![proptest_config(ProptestConfig::with_cases(8 * ProptestConfig::default().cases))]
 
-    /// Complete hosts from the full product.
+    /// Random hosts from all combinations of facts.
     #[test]
-    fn a_whole_machine_opens_it_exactly_as_specified(values in any_values()) {
-        let machine = ALL.iter().zip(&values).fold(start(), |m, ((fact, _), value)| m.with(fact, value));
+    fn a_whole_machine_opens_it_exactly_as_specified(values in arbitrary_fact_values()) {
+        let machine = ALL.iter().zip(&values).fold(host_with_open_interlock(), |m, ((fact, _), value)| m.with(fact, value));
         let at = |fact: &str| ALL.iter().position(|(name, _)| *name == fact).map(|at| values[at]).unwrap();
-        prop_assert_eq!(open(&machine), opens(at), "{:?}", machine.interlock());
+        prop_assert_eq!(interlock_is_open(&machine), should_open_interlock(at), "{:?}", machine.interlock());
     }
 }
 
@@ -528,9 +542,9 @@ fn every_deviation_alone_and_every_pair_is_as_specified() {
         .iter()
         .flat_map(|(fact, values)| values.iter().map(|value| (*fact, *value)))
         .collect();
-    assert!(open(&start()));
+    assert!(interlock_is_open(&host_with_open_interlock()));
     for (i, a) in all.iter().enumerate() {
-        let machine = start().with(a.0, a.1);
+        let machine = host_with_open_interlock().with(a.0, a.1);
         let reading = |fact: &str| {
             machine
                 .fact(fact)
@@ -544,9 +558,9 @@ fn every_deviation_alone_and_every_pair_is_as_specified() {
                 && [a, b]
                     .iter()
                     .any(|x| x.0 == "probe.flushes_per_commit" && x.1.starts_with('0'));
-            let expect = allowed(a.0, a.1) && allowed(b.0, b.1) && !counted;
+            let expect = allows_opening(a.0, a.1) && allows_opening(b.0, b.1) && !counted;
             assert_eq!(
-                open(&both),
+                interlock_is_open(&both),
                 expect,
                 "{a:?} {b:?} ({})",
                 reading("device.kind")
@@ -565,10 +579,12 @@ fn assumed_facts_never_open_it() {
             "nvme.capacitor",
             "device.fabric",
         ];
-        !needless.contains(fact) && allowed(fact, values[0]) && start().fact(fact).is_some()
+        !needless.contains(fact)
+            && allows_opening(fact, values[0])
+            && host_with_open_interlock().fact(fact).is_some()
     });
     for (fact, values) in deciding {
-        let machine = start().with(fact, &format!("~{}", values[0]));
+        let machine = host_with_open_interlock().with(fact, &format!("~{}", values[0]));
         let Reading::Unknown { detail, .. } = machine.interlock() else {
             panic!("{fact}: known")
         };
@@ -581,8 +597,8 @@ fn assumed_facts_never_open_it() {
 
 #[test]
 fn measurements_of_another_host_never_open_it() {
-    let mut machine = start();
-    assert!(open(&machine));
+    let mut machine = host_with_open_interlock();
+    assert!(interlock_is_open(&machine));
     machine.live = false;
     assert!(!machine.interlock().is_known());
 }
@@ -590,16 +606,16 @@ fn measurements_of_another_host_never_open_it() {
 #[test]
 fn every_disk_must_be_protected() {
     let (md, other) = (Subject::device("md0"), Subject::device("sdb"));
-    let pair = Machine::protected()
-        .stand(&Subject::device("sda1"), &md)
-        .stand(&md, &other)
-        .on(&md, "device.kind", "md")
-        .on(&md, "md.level", "raid1")
-        .on(&md, "device.write_cache", "write back")
-        .on(&other, "device.kind", "disk")
-        .on(&other, "device.transport", "sata")
-        .on(&other, "device.write_cache", "write back");
-    assert!(!open(&pair));
+    let pair = TestHost::with_protected_cache()
+        .with_edge(&Subject::device("sda1"), &md)
+        .with_edge(&md, &other)
+        .with_fact_of(&md, "device.kind", "md")
+        .with_fact_of(&md, "md.level", "raid1")
+        .with_fact_of(&md, "device.write_cache", "write back")
+        .with_fact_of(&other, "device.kind", "disk")
+        .with_fact_of(&other, "device.transport", "sata")
+        .with_fact_of(&other, "device.write_cache", "write back");
+    assert!(!interlock_is_open(&pair));
 }
 
 #[test]
@@ -607,20 +623,20 @@ fn a_layer_that_may_hold_data_keeps_it_shut() {
     let (mount, lv) = (Subject::mount("/srv"), Subject::device("dm-0"));
     let target = Subject::target("/srv");
     let on = |kind: &str| {
-        let mut machine = Machine::protected()
-            .on(&target, "target.kind", "directory")
-            .on(&mount, "mount.class", "block")
-            .on(&mount, "mount.fstype", "ext4")
-            .on(&mount, "mount.barrier", "on")
-            .on(&mount, "ext4.journal", "true")
-            .on(&lv, "device.kind", kind)
-            .on(&lv, "device.write_cache", "write back")
-            .on(&target, "probe.flush_cost", "40")
-            .on(&target, "probe.commit", "100")
-            .stand(&target, &mount)
-            .stand(&mount, &lv)
-            .stand(&lv, &Subject::device("sda"));
-        crate::durability::judge_targets(&mut machine.facts, true, &Caps::default());
+        let mut machine = TestHost::with_protected_cache()
+            .with_fact_of(&target, "target.kind", "directory")
+            .with_fact_of(&mount, "mount.class", "block")
+            .with_fact_of(&mount, "mount.fstype", "ext4")
+            .with_fact_of(&mount, "mount.barrier", "on")
+            .with_fact_of(&mount, "ext4.journal", "true")
+            .with_fact_of(&lv, "device.kind", kind)
+            .with_fact_of(&lv, "device.write_cache", "write back")
+            .with_fact_of(&target, "probe.flush_cost", "40")
+            .with_fact_of(&target, "probe.commit", "100")
+            .with_edge(&target, &mount)
+            .with_edge(&mount, &lv)
+            .with_edge(&lv, &Subject::device("sda"));
+        crate::durability::judge_targets(&mut machine.facts, true, &VerdictCaps::default());
         machine
             .facts
             .value(&target, &crate::facts::catalog::target::INTERLOCK)
@@ -638,7 +654,7 @@ fn a_layer_that_may_hold_data_keeps_it_shut() {
 
 #[test]
 fn what_is_missing_is_named() {
-    let Reading::Unknown { detail, remedy, .. } = Machine::protected()
+    let Reading::Unknown { detail, remedy, .. } = TestHost::with_protected_cache()
         .with("controller.battery", "?")
         .interlock()
     else {

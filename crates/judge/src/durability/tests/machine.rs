@@ -1,56 +1,56 @@
-//! A host to vary: /data on sda1 on sda. Every fact can be set by name and word; `?` makes it
+//! A host for tests: /data on sda1 on sda. Every fact can be set by name, as text; `?` makes a fact
 //! unknown.
 
-use crate::durability::{Caps, Verdict, judge_targets};
+use crate::durability::{Verdict, VerdictCaps, judge_targets};
 use crate::facts::catalog::{self, target};
 use crate::facts::{
     FactRow, FactSet, Reading, Scope, Source, Subject, UnknownReason, Value, testing,
 };
 
 #[derive(Clone, Debug)]
-pub struct Machine {
+pub struct TestHost {
     pub facts: FactSet,
     pub live: bool,
 }
 
-pub fn data() -> Subject {
+pub fn data_target() -> Subject {
     Subject::target("/data")
 }
 
-/// The subject of a fact of this scope on the plain host.
-fn subject(scope: Scope) -> Subject {
+/// The subject of the plain host to which facts of `scope` belong.
+fn default_subject(scope: Scope) -> Subject {
     match scope {
         Scope::Host => Subject::host(),
         Scope::Device => Subject::device("sda"),
         Scope::Mount => Subject::mount("/data"),
         Scope::Boot => Subject::boot("/data"),
         Scope::Cluster => Subject::cluster("/data"),
-        Scope::Target => data(),
+        Scope::Target => data_target(),
     }
 }
 
-impl Machine {
+impl TestHost {
     /// Only the stack: target, mount, partition, disk.
-    pub fn bare() -> Self {
+    pub fn with_stack_only() -> Self {
         let mut facts = FactSet::default();
         let (mount, part, disk) = (
             Subject::mount("/data"),
             Subject::device("sda1"),
             Subject::device("sda"),
         );
-        facts.add_edge(&data(), &mount);
-        facts.link(&data(), &mount);
+        facts.add_edge(&data_target(), &mount);
+        facts.link(&data_target(), &mount);
         facts.add_edge(&mount, &part);
         facts.add_edge(&part, &disk);
         Self { facts, live: true }
             .with("target.kind", "directory")
             .with("target.path", "/data")
-            .on(&part, "device.kind", "partition")
+            .with_fact_of(&part, "device.kind", "partition")
     }
 
-    /// A truthful host: ext4 with barriers on a SATA disk whose volatile cache every layer reports.
-    pub fn plain() -> Self {
-        Self::bare()
+    /// ext4 with barriers, on a SATA disk whose volatile cache every layer reports.
+    pub fn with_volatile_disk() -> Self {
+        Self::with_stack_only()
             .with("host.seen_by", "host")
             .with("mount.class", "block")
             .with("mount.fstype", "ext4")
@@ -63,8 +63,8 @@ impl Machine {
     }
 
     /// A host on which the interlock opens.
-    pub fn protected() -> Self {
-        Self::plain()
+    pub fn with_protected_cache() -> Self {
+        Self::with_volatile_disk()
             .with("kernel.version", "6.1.0")
             .with("kernel.vendor", "debian")
             .with("device.transport", "megaraid")
@@ -77,25 +77,24 @@ impl Machine {
             .with("probe.commit", "100")
     }
 
-    /// Sets a fact of the plain host.
     pub fn with(self, fact: &str, word: &str) -> Self {
-        let info = catalog::find(fact).unwrap_or_else(|| panic!("no fact {fact}"));
-        self.on(&subject(info.scope), fact, word)
+        let info = catalog::find_by_name(fact).unwrap_or_else(|| panic!("no fact {fact}"));
+        self.with_fact_of(&default_subject(info.scope), fact, word)
     }
 
-    /// Sets a fact of any subject: `?` is unknown, `~word` is assumed.
-    pub fn on(mut self, of: &Subject, fact: &str, word: &str) -> Self {
+    /// `?` makes the fact unknown; `~word` makes the value an assumption.
+    pub fn with_fact_of(mut self, of: &Subject, fact: &str, word: &str) -> Self {
         self.insert_text(of, fact, word);
         self
     }
 
-    /// Sets a fact of the plain host in place.
+    /// Like `with`, but in place.
     pub fn set(&mut self, fact: &str, word: &str) {
-        let info = catalog::find(fact).unwrap_or_else(|| panic!("no fact {fact}"));
-        self.insert_text(&subject(info.scope), fact, word);
+        let info = catalog::find_by_name(fact).unwrap_or_else(|| panic!("no fact {fact}"));
+        self.insert_text(&default_subject(info.scope), fact, word);
     }
 
-    /// Sets a fact of any subject in place. A layer starts with a healthy state.
+    /// Like `with_fact_of`, but in place. A new layer also gets a healthy state.
     pub fn insert_text(&mut self, of: &Subject, fact: &str, word: &str) {
         let state: &[(&str, &str)] = match (fact, word) {
             ("device.kind", "lvm" | "dm" | "multipath" | "dmraid" | "vdo") => {
@@ -112,7 +111,7 @@ impl Machine {
         for (fact, word) in state {
             self.insert_text(of, fact, word);
         }
-        let info = catalog::find(fact).unwrap_or_else(|| panic!("no fact {fact}"));
+        let info = catalog::find_by_name(fact).unwrap_or_else(|| panic!("no fact {fact}"));
         if word == "?" {
             self.facts
                 .insert_value(of, info, Reading::unknown(UnknownReason::Denied, "a test"));
@@ -134,15 +133,16 @@ impl Machine {
             Reading::known(testing::parse_value(info, word), source),
         );
         if (fact, word) == ("device.kind", "disk") {
-            self.complete(of);
+            self.insert_default_disk_facts(of);
         }
     }
 
-    /// What a disk's collectors always record: persistent, no warnings, no capacitor page.
-    fn complete(&mut self, disk: &Subject) {
+    /// Inserts readings that a disk's collectors always record: persistent, no warnings, no
+    /// capacitor page.
+    fn insert_default_disk_facts(&mut self, disk: &Subject) {
         self.insert_text(disk, "device.ephemeral", "false");
         for fact in ["nvme.critical_warning", "nvme.capacitor"] {
-            let info = catalog::find(fact).unwrap();
+            let info = catalog::find_by_name(fact).unwrap();
             self.facts.insert_value(
                 disk,
                 info,
@@ -151,14 +151,13 @@ impl Machine {
         }
     }
 
-    /// Puts one subject on another.
-    pub fn stand(mut self, top: &Subject, base: &Subject) -> Self {
+    pub fn with_edge(mut self, top: &Subject, base: &Subject) -> Self {
         self.facts.add_edge(top, base);
         self
     }
 
-    /// The same facts without any stack.
-    pub fn unstacked(self) -> Self {
+    /// A host with the facts of this one and no stack.
+    pub fn without_stack(self) -> Self {
         let mut facts = FactSet::default();
         for FactRow {
             subject,
@@ -166,23 +165,26 @@ impl Machine {
             reading,
         } in self.facts.rows()
         {
-            facts.insert_value(subject, catalog::find(fact).unwrap(), reading.clone());
+            facts.insert_value(
+                subject,
+                catalog::find_by_name(fact).unwrap(),
+                reading.clone(),
+            );
         }
         Self { facts, ..self }
     }
 
-    /// A fact of the plain host.
     pub fn fact(&self, fact: &str) -> Option<&Value> {
-        let info = catalog::find(fact).unwrap();
+        let info = catalog::find_by_name(fact).unwrap();
         self.facts
-            .reading_by_name(&subject(info.scope), fact)
+            .reading_by_name(&default_subject(info.scope), fact)
             .value()
     }
 
-    /// A PostgreSQL cluster in /data.
+    /// Adds a PostgreSQL server in /data.
     pub fn with_cluster(mut self) -> Self {
         let cluster = Subject::cluster("/data");
-        self.facts.link(&data(), &cluster);
+        self.facts.link(&data_target(), &cluster);
         self.with("pg.fsync", "true")
             .with("pg.synchronous_commit", "on")
             .with("pg.synchronous_commit_overrides", "")
@@ -191,45 +193,48 @@ impl Machine {
     }
 
     pub fn verdict(&self) -> Verdict {
-        self.clone().judged().1
+        self.clone().judge_facts().1
     }
 
-    /// The verdict of /data in one word.
+    /// The verdict of /data, as a word.
     pub fn standing_word(&self) -> &'static str {
         self.verdict().standing.as_str()
     }
 
-    /// A fact of /data after judging, `?` when unknown.
-    pub fn concludes(&self, fact: &str) -> String {
-        let [value] = self.concludes_all([fact]);
+    /// A fact of /data after judging; `?` if unknown.
+    pub fn concluded_fact(&self, fact: &str) -> String {
+        let [value] = self.concluded_facts([fact]);
         value
     }
 
     /// Verdict, cache and flush of /data.
     pub fn judgement(&self) -> [String; 3] {
-        self.concludes_all(["target.verdict", "target.cache", "target.flush"])
+        self.concluded_facts(["target.verdict", "target.cache", "target.flush"])
     }
 
-    fn concludes_all<const N: usize>(&self, of: [&str; N]) -> [String; N] {
-        let (facts, _) = self.clone().judged();
+    fn concluded_facts<const N: usize>(&self, of: [&str; N]) -> [String; N] {
+        let (facts, _) = self.clone().judge_facts();
         of.map(|fact| {
-            let info = catalog::find(fact).unwrap();
+            let info = catalog::find_by_name(fact).unwrap();
             facts
-                .reading_by_name(&subject(info.scope), fact)
+                .reading_by_name(&default_subject(info.scope), fact)
                 .value()
                 .map_or("?".to_owned(), ToString::to_string)
         })
     }
 
     pub fn interlock(&self) -> Reading<bool> {
-        self.clone().judged().0.get(&data(), &target::INTERLOCK)
+        self.clone()
+            .judge_facts()
+            .0
+            .get(&data_target(), &target::INTERLOCK)
     }
 
-    fn judged(mut self) -> (FactSet, Verdict) {
+    fn judge_facts(mut self) -> (FactSet, Verdict) {
         let live = self.live;
-        let verdict = judge_targets(&mut self.facts, live, &Caps::default())
+        let verdict = judge_targets(&mut self.facts, live, &VerdictCaps::default())
             .into_iter()
-            .find(|v| v.target == data())
+            .find(|v| v.target == data_target())
             .unwrap();
         (self.facts, verdict)
     }

@@ -1,8 +1,8 @@
-//! Settings of MySQL and MariaDB: every combination of the deciding values.
+//! Settings of MySQL and MariaDB, in every combination of the deciding values.
 
-use super::machine::{Machine, data};
+use super::machine::{TestHost, data_target};
 use crate::durability::VerdictKind;
-use crate::facts::Area;
+use crate::facts::ServerArea;
 use crate::facts::Subject;
 
 const VERSIONS: [(&str, &str); 6] = [
@@ -14,13 +14,13 @@ const VERSIONS: [(&str, &str); 6] = [
     ("?", "?"),
 ];
 
-/// A server in /data on a truthful disk, with its redo log.
-fn machine() -> Machine {
-    let mut machine = Machine::plain();
+/// A server in /data with its redo log, on a disk whose reports agree.
+fn host_with_mysql() -> TestHost {
+    let mut machine = TestHost::with_volatile_disk();
     let cluster = Subject::cluster("/data");
-    machine.facts.link(&data(), &cluster);
-    machine.facts.link(&cluster, &data());
-    machine.facts.set_area(&cluster, Area::Mysql);
+    machine.facts.link(&data_target(), &cluster);
+    machine.facts.link(&cluster, &data_target());
+    machine.facts.set_area(&cluster, ServerArea::Mysql);
     machine
         .with("target.roles", "data,redo,binlog")
         .with("target.clusters", "/data")
@@ -35,8 +35,7 @@ fn machine() -> Machine {
         .with("mysql.running", "true")
 }
 
-/// The verdict of each setting alone.
-fn of_redo(kind: &str, value: &str) -> VerdictKind {
+fn verdict_of_redo_setting(kind: &str, value: &str) -> VerdictKind {
     match value {
         "1" => VerdictKind::Durable,
         "3" if kind == "mariadb" => VerdictKind::Durable,
@@ -45,7 +44,7 @@ fn of_redo(kind: &str, value: &str) -> VerdictKind {
     }
 }
 
-fn of_binlog(log_bin: &str, sync: &str) -> VerdictKind {
+fn verdict_of_binlog_settings(log_bin: &str, sync: &str) -> VerdictKind {
     match (log_bin, sync) {
         ("false", _) | ("true", "1") => VerdictKind::Durable,
         ("?", _) | (_, "?") => VerdictKind::Unproven,
@@ -53,7 +52,7 @@ fn of_binlog(log_bin: &str, sync: &str) -> VerdictKind {
     }
 }
 
-fn of_preload(library: &str, running: &str) -> VerdictKind {
+fn verdict_of_preload(library: &str, running: &str) -> VerdictKind {
     match (library, running) {
         ("none", _) | ("?", "false") => VerdictKind::Durable,
         ("?", _) => VerdictKind::Unproven,
@@ -81,18 +80,19 @@ fn the_worst_of_all_settings_governs() {
                     ("?", "false"),
                     ("?", "?"),
                 ] {
-                    let machine = machine()
+                    let machine = host_with_mysql()
                         .with("cluster.kind", kind)
                         .with("mysql.innodb_flush_log_at_trx_commit", redo)
                         .with("mysql.log_bin", log_bin)
                         .with("mysql.sync_binlog", sync)
                         .with("mysql.fsync_disabled_by", library)
                         .with("mysql.running", running);
-                    // From 12.3 on MariaDB may keep the log elsewhere; here that is known.
+                    // MariaDB 12.3 and later may keep the log in a storage engine; the empty value
+                    // rules that out.
                     let machine = machine.with("mysql.binlog_storage_engine", "");
-                    let expected = of_redo(kind, redo)
-                        .min(of_binlog(log_bin, sync))
-                        .min(of_preload(library, running));
+                    let expected = verdict_of_redo_setting(kind, redo)
+                        .min(verdict_of_binlog_settings(log_bin, sync))
+                        .min(verdict_of_preload(library, running));
                     assert_eq!(
                         machine.verdict().standing,
                         expected,
@@ -116,7 +116,7 @@ fn a_doublewrite_that_is_not_known_is_not_taken_for_one_that_keeps_copies() {
         ("?", "doublewrite", "unproven"),
         ("?", "redo", "durable"),
     ] {
-        let machine = machine()
+        let machine = host_with_mysql()
             .with("mysql.innodb_doublewrite", mode)
             .with("target.roles", roles);
         assert_eq!(machine.standing_word(), expected, "{mode} on {roles}");
@@ -132,7 +132,7 @@ fn a_binary_log_in_an_engine_is_not_judged_by_sync_binlog() {
         ("?", "0", "unproven"),
         ("?", "1", "durable"),
     ] {
-        let machine = machine()
+        let machine = host_with_mysql()
             .with("mysql.binlog_storage_engine", engine)
             .with("mysql.sync_binlog", sync);
         assert_eq!(machine.standing_word(), expected, "{engine} {sync}");
@@ -140,17 +140,17 @@ fn a_binary_log_in_an_engine_is_not_judged_by_sync_binlog() {
 }
 
 /// Two disks: data on sda, redo log on sdb.
-fn apart(cache: &str) -> Machine {
+fn with_redo_on_other_disk(cache: &str) -> TestHost {
     let (redo, other) = (Subject::target("/redo"), Subject::device("sdb"));
     let cluster = Subject::cluster("/data");
-    let mut machine = machine().with("target.roles", "data");
+    let mut machine = host_with_mysql().with("target.roles", "data");
     machine.facts.add_edge(&redo, &other);
     machine.facts.add_subject(&redo);
     machine.facts.link(&cluster, &redo);
-    cached(machine.on(&other, "device.kind", "disk"), cache)
+    with_disk_cache(machine.with_fact_of(&other, "device.kind", "disk"), cache)
 }
 
-fn cached(machine: Machine, cache: &str) -> Machine {
+fn with_disk_cache(machine: TestHost, cache: &str) -> TestHost {
     match cache {
         "volatile" => machine,
         "none" => machine
@@ -167,7 +167,7 @@ fn cached(machine: Machine, cache: &str) -> Machine {
 fn no_flush_method_is_taken_for_more_than_it_is() {
     for method in ["fsync", "O_DSYNC", "O_DIRECT", "nosync", "littlesync", "?"] {
         for (kind, version) in VERSIONS {
-            let machine = machine()
+            let machine = host_with_mysql()
                 .with("cluster.kind", kind)
                 .with("mysql.version", version)
                 .with("mysql.innodb_flush_method", method)
@@ -182,7 +182,7 @@ fn no_flush_method_is_taken_for_more_than_it_is() {
                 expected,
                 "{method} of {kind} {version}"
             );
-            let flush = machine.concludes("target.flush");
+            let flush = machine.concluded_fact("target.flush");
             assert_eq!(
                 flush == "suppressed",
                 expected == "at risk",
@@ -198,9 +198,9 @@ fn o_direct_no_fsync_needs_the_release_the_disks_and_the_caches() {
         for together in [true, false] {
             for cache in ["volatile", "none"] {
                 let machine = if together {
-                    cached(machine(), cache)
+                    with_disk_cache(host_with_mysql(), cache)
                 } else {
-                    apart(cache)
+                    with_redo_on_other_disk(cache)
                 };
                 let machine = machine
                     .with("cluster.kind", kind)
@@ -221,8 +221,8 @@ fn o_direct_no_fsync_needs_the_release_the_disks_and_the_caches() {
             }
         }
     }
-    // Without data pages here, this method leaves nothing unflushed.
-    let only_redo = machine()
+    // Without data pages on the target, this method leaves nothing unflushed.
+    let only_redo = host_with_mysql()
         .with("target.roles", "redo")
         .with("mysql.innodb_flush_method", "O_DIRECT_NO_FSYNC");
     assert_eq!(
@@ -233,14 +233,14 @@ fn o_direct_no_fsync_needs_the_release_the_disks_and_the_caches() {
 
 #[test]
 fn a_fast_doublewrite_is_never_durable_and_none_leaves_torn_pages_as_they_are() {
-    let fast = machine()
+    let fast = host_with_mysql()
         .with("cluster.kind", "mariadb")
         .with("mysql.innodb_doublewrite", "fast");
     let fast = fast.with("mysql.binlog_storage_engine", "");
     assert_eq!(fast.standing_word(), "at risk");
-    assert_eq!(cached(fast, "none").standing_word(), "unproven");
+    assert_eq!(with_disk_cache(fast, "none").standing_word(), "unproven");
     let none = |roles: &str| {
-        machine()
+        host_with_mysql()
             .with("mysql.innodb_doublewrite", "off")
             .with("target.roles", roles)
     };
@@ -257,8 +257,8 @@ fn a_fast_doublewrite_is_never_durable_and_none_leaves_torn_pages_as_they_are() 
     );
 }
 
-/// The server's own figure for the flush interval, and none if it reports none (measured: no flush
-/// within ten seconds with 2700).
+/// The text gives the configured flush interval. For 0 the text gives no figure, because the
+/// manuals do not state the interval.
 #[test]
 fn how_much_is_lost_is_what_the_settings_say() {
     for (timeout, says) in [
@@ -273,7 +273,7 @@ fn how_much_is_lost_is_what_the_settings_say() {
         ("0", "the commits since its last flush"),
         ("?", "the commits since its last flush"),
     ] {
-        let machine = machine()
+        let machine = host_with_mysql()
             .with("mysql.innodb_flush_log_at_trx_commit", "2")
             .with("mysql.innodb_flush_log_at_timeout", timeout);
         let sentence = machine.verdict().sentence;

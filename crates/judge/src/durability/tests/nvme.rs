@@ -1,11 +1,11 @@
-//! NVMe drives: what they report of cache and capacitor, and what the kernel was told.
+//! NVMe drives: reports about cache and capacitor, and the kernel's view.
 
-use super::machine::Machine;
+use super::machine::TestHost;
 use crate::durability::VerdictKind;
 
 /// An NVMe drive with this queue and no other kernel facts about its cache.
-fn drive(queue: &str) -> Machine {
-    Machine::plain()
+fn host_with_nvme_drive(queue: &str) -> TestHost {
+    TestHost::with_volatile_disk()
         .with("device.transport", "nvme")
         .with("device.cache_type", "?")
         .with("device.write_cache", queue)
@@ -162,7 +162,7 @@ fn nvme_drives() {
             "sent",
         ),
     ] {
-        let machine = drive(queue)
+        let machine = host_with_nvme_drive(queue)
             .with("nvme.volatile_cache", has_one)
             .with("device.drive_cache", is_on)
             .with("nvme.critical_warning", warnings);
@@ -180,7 +180,7 @@ fn nvme_drives() {
 #[test]
 fn a_capacitor_is_a_claim_that_only_lowers() {
     let drive = |queue: &str, has_one: &str| {
-        drive(queue)
+        host_with_nvme_drive(queue)
             .with("nvme.volatile_cache", has_one)
             .with("nvme.critical_warning", "")
     };
@@ -217,11 +217,11 @@ fn a_capacitor_is_a_claim_that_only_lowers() {
                 "{queue} {has_one} {capacitor}"
             );
             assert_eq!(
-                machine.concludes("target.cache"),
-                before.concludes("target.cache")
+                machine.concluded_fact("target.cache"),
+                before.concluded_fact("target.cache")
             );
             assert_ne!(
-                machine.concludes("target.cache"),
+                machine.concluded_fact("target.cache"),
                 "protected",
                 "it is no battery"
             );
@@ -238,7 +238,7 @@ fn a_capacitor_is_a_claim_that_only_lowers() {
         assert_eq!(
             (
                 failed.standing_word(),
-                failed.concludes("target.cache").as_str()
+                failed.concluded_fact("target.cache").as_str()
             ),
             ("at risk", "volatile")
         );
@@ -259,7 +259,7 @@ fn a_capacitor_is_a_claim_that_only_lowers() {
 
 #[test]
 fn a_queue_that_was_told_write_through_is_known_by_forced_unit_access() {
-    let drive = drive("write through");
+    let drive = host_with_nvme_drive("write through");
     assert_eq!(drive.standing_word(), "unproven");
     assert_eq!(
         drive.clone().with("device.fua", "false").standing_word(),
@@ -272,7 +272,7 @@ fn a_queue_that_was_told_write_through_is_known_by_forced_unit_access() {
         "{}",
         told.verdict().sentence
     );
-    // The drive reports more, and only the NVMe driver ties FUA to the cache.
+    // The drive's own report outranks FUA, which only the NVMe driver ties to the cache.
     let asked = told
         .with("nvme.volatile_cache", "false")
         .with("nvme.critical_warning", "");
@@ -288,8 +288,8 @@ fn a_queue_that_was_told_write_through_is_known_by_forced_unit_access() {
 
 #[test]
 fn a_price_that_a_drive_should_not_have_is_named_and_costs_no_verdict() {
-    let drive = drive("write back").with("device.medium", "flash");
-    let named = |machine: &Machine| {
+    let drive = host_with_nvme_drive("write back").with("device.medium", "flash");
+    let named = |machine: &TestHost| {
         let verdict = machine.verdict();
         assert_eq!(verdict.standing, VerdictKind::Durable);
         let says: Vec<&str> = verdict.paths[0]
@@ -332,7 +332,7 @@ fn a_price_that_a_drive_should_not_have_is_named_and_costs_no_verdict() {
 
 #[test]
 fn an_nvme_disk_without_cache_names_what_would_prove_it() {
-    let verdict = drive("write through").verdict();
+    let verdict = host_with_nvme_drive("write through").verdict();
     let need = verdict
         .missing
         .iter()

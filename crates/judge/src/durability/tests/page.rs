@@ -1,13 +1,13 @@
-//! The page chain: it holds in one setup only, every deviation is named, and an unknown link never
-//! holds.
+//! The chain of page links holds in one setup only, every deviation is reported, and an unknown
+//! link never holds.
 
-use super::machine::{Machine, data};
-use crate::durability::{Caps, judge_targets};
-use crate::facts::catalog::target::{self, PageWrites};
-use crate::facts::{Area, FactSet, Subject};
+use super::machine::{TestHost, data_target};
+use crate::durability::{VerdictCaps, judge_targets};
+use crate::facts::catalog::target::{self, PageAtomicity};
+use crate::facts::{FactSet, ServerArea, Subject};
 
-/// The subject of facts that are not about the default one.
-fn subject(name: &str) -> Option<Subject> {
+/// `None` for an empty name, which stands for the default subject of a fact.
+fn named_subject(name: &str) -> Option<Subject> {
     match name {
         "part" => Some(Subject::device("sda1")),
         "volume" => Some(Subject::device("dm-0")),
@@ -15,28 +15,28 @@ fn subject(name: &str) -> Option<Subject> {
     }
 }
 
-fn with(machine: Machine, of: &str, fact: &str, word: &str) -> Machine {
-    match subject(of) {
-        Some(subject) => machine.on(&subject, fact, word),
+fn with_fact(machine: TestHost, of: &str, fact: &str, word: &str) -> TestHost {
+    match named_subject(of) {
+        Some(subject) => machine.with_fact_of(&subject, fact, word),
         None => machine.with(fact, word),
     }
 }
 
-/// MySQL in /data as Amazon documents it: ext4 with clusters of a page on a logical volume on a
-/// partition of EBS.
-fn machine() -> Machine {
+/// MySQL in /data as documented by Amazon: ext4 with clusters of a page, on a logical volume on a
+/// partition of an EBS volume.
+fn host_with_atomic_pages() -> TestHost {
     let (mount, cluster) = (Subject::mount("/data"), Subject::cluster("/data"));
-    let [part, volume] = ["part", "volume"].map(|name| subject(name).unwrap());
-    let mut machine = Machine::plain().unstacked();
-    machine.facts.link(&data(), &mount);
-    machine.facts.link(&data(), &cluster);
-    machine.facts.link(&cluster, &data());
-    machine.facts.set_area(&cluster, Area::Mysql);
+    let [part, volume] = ["part", "volume"].map(|name| named_subject(name).unwrap());
+    let mut machine = TestHost::with_volatile_disk().without_stack();
+    machine.facts.link(&data_target(), &mount);
+    machine.facts.link(&data_target(), &cluster);
+    machine.facts.link(&cluster, &data_target());
+    machine.facts.set_area(&cluster, ServerArea::Mysql);
     let machine = machine
-        .stand(&data(), &mount)
-        .stand(&mount, &volume)
-        .stand(&volume, &part)
-        .stand(&part, &Subject::device("sda"))
+        .with_edge(&data_target(), &mount)
+        .with_edge(&mount, &volume)
+        .with_edge(&volume, &part)
+        .with_edge(&part, &Subject::device("sda"))
         .with("target.roles", "data,redo")
         .with("target.clusters", "/data")
         .with("device.transport", "nvme")
@@ -50,17 +50,17 @@ fn machine() -> Machine {
         .with("mysql.fsync_disabled_by", "none")
         .with("mysql.running", "true")
         .with("mysql.innodb_doublewrite", "off")
-        .on(&part, "device.kind", "partition")
-        .on(&part, "device.write_cache", "write through")
-        .on(&volume, "device.kind", "lvm")
-        .on(&volume, "device.write_cache", "write through");
+        .with_fact_of(&part, "device.kind", "partition")
+        .with_fact_of(&part, "device.write_cache", "write through")
+        .with_fact_of(&volume, "device.kind", "lvm")
+        .with_fact_of(&volume, "device.write_cache", "write through");
     LINKS.iter().fold(machine, |machine, (of, fact, word, _)| {
-        with(machine, of, fact, word)
+        with_fact(machine, of, fact, word)
     })
 }
 
-/// Every fact of a link: its subject, its value if the link holds, and others with words that name
-/// the link.
+/// A fact of a link: subject, fact, value for which the link holds, and other values. Each other
+/// value comes with text expected about the link; `!` marks a broken link.
 type Row = (
     &'static str,
     &'static str,
@@ -70,24 +70,24 @@ type Row = (
 
 #[rustfmt::skip] // a row is a line
 const LINKS: &[Row] = &[
-    ("", "mysql.innodb_page_size", "16384", &[("32768", "!file system: ext4 has clusters of 16 KiB, no multiple"), ("?", "page: mysql.innodb_page_size of /data is not known")]),
+    ("", "mysql.innodb_page_size", "16384", &[("32768", "!file system: ext4 has clusters of 16 KiB, not a multiple"), ("?", "page: mysql.innodb_page_size of /data is unknown")]),
     ("", "mysql.innodb_flush_method", "O_DIRECT", &[("fsync", "!server: InnoDB writes data files through the page cache (innodb_flush_method is fsync)"), ("O_DSYNC", "!server: "), ("?", "server: mysql.innodb_flush_method of /data")]),
     ("", "kernel.version", "6.1.0", &[("4.14.355", "!kernel: Linux 4.14.355 is older than 5.10"), ("?", "kernel: ")]),
-    ("", "mount.fstype", "ext4", &[("xfs", "!file system: xfs is not ext4"), ("ext3", "!file system: ext3 is not ext4"), ("btrfs", "!file system: btrfs")]),
+    ("", "mount.fstype", "ext4", &[("xfs", "!file system: xfs is not the ext4"), ("ext3", "!file system: ext3 is not the ext4"), ("btrfs", "!file system: btrfs")]),
     ("", "ext4.features", "extent,bigalloc", &[("extent", "!file system: ext4 has no clusters (bigalloc)"), ("extent,bigalloc,encrypt", "file system: files may be encrypted"), ("?", "file system: ext4.features")]),
-    ("", "ext4.cluster_size", "16384", &[("8192", "!file system: ext4 has clusters of 8 KiB, no multiple"), ("0", "file system: "), ("?", "file system: ext4.cluster_size")]),
+    ("", "ext4.cluster_size", "16384", &[("8192", "!file system: ext4 has clusters of 8 KiB, not a multiple"), ("0", "file system: "), ("?", "file system: ext4.cluster_size")]),
     ("", "ext4.data", "ordered", &[("journal", "!file system: data=journal turns direct I/O"), ("?", "file system: ext4.data")]),
     ("", "target.flags", "", &[("journal-data", "!file system: the attribute +j"), ("?", "file system: target.flags")]),
     ("volume", "dm.targets", "linear", &[("striped", "layer: dm-0 may split"), ("linear,striped", "layer: dm-0"), ("", "layer: dm-0"), ("?", "logical volume: dm.targets of dm-0")]),
     ("volume", "dm.alignment", "1048576", &[("8192", "!logical volume: dm-0 begins at a multiple of 8 KiB only"), ("512", "!logical volume: "), ("?", "logical volume: dm.alignment of dm-0")]),
-    ("volume", "device.max_io", "262144", &[("4096", "!logical volume: dm-0 takes 4 KiB at most"), ("?", "logical volume: device.max_io of dm-0")]),
+    ("volume", "device.max_io", "262144", &[("4096", "!logical volume: dm-0 accepts at most 4 KiB"), ("?", "logical volume: device.max_io of dm-0")]),
     ("volume", "device.kind", "lvm", &[("crypt", "layer: dm-0 may split"), ("md", "layer: dm-0"), ("multipath", "layer: dm-0"), ("loop", "layer: dm-0"), ("?", "layer: device.kind of dm-0")]),
-    ("part", "device.start", "1048576", &[("32256", "!partition: sda1 begins at byte 32256, no multiple of a page"), ("1056768", "!partition: sda1"), ("?", "partition: device.start of sda1")]),
+    ("part", "device.start", "1048576", &[("32256", "!partition: sda1 begins at byte 32256, not a multiple of a page"), ("1056768", "!partition: sda1"), ("?", "partition: device.start of sda1")]),
     ("", "device.cloud", "Amazon Elastic Block Store", &[("Amazon EC2 instance store", "device: whether sda"), ("Azure managed disk", "device: Microsoft documents"), ("Google persistent disk", "device: no documentation"), ("?", "device: device.atomic_write_max of sda")]),
-    ("", "device.max_io", "131072", &[("8192", "!device: sda takes 8 KiB at most"), ("?", "device: device.max_io of sda")]),
+    ("", "device.max_io", "131072", &[("8192", "!device: sda accepts at most 8 KiB"), ("?", "device: device.max_io of sda")]),
 ];
 
-/// Other values that hold.
+/// Further values for which the link holds.
 #[rustfmt::skip] // a row is a line
 const ALSO: &[(&str, &str, &str)] = &[
     ("", "mysql.innodb_page_size", "8192"),
@@ -104,25 +104,25 @@ const ALSO: &[(&str, &str, &str)] = &[
     ("", "device.max_io", "16384"),
 ];
 
-fn judged(machine: &Machine) -> FactSet {
+fn judged_facts(machine: &TestHost) -> FactSet {
     let mut facts = machine.facts.clone();
-    judge_targets(&mut facts, true, &Caps::default());
+    judge_targets(&mut facts, true, &VerdictCaps::default());
     facts
 }
 
-fn writes(machine: &Machine) -> Option<PageWrites> {
-    judged(machine).value(&data(), &target::PAGE_WRITES)
+fn page_writes_fact(machine: &TestHost) -> Option<PageAtomicity> {
+    judged_facts(machine).value(&data_target(), &target::PAGE_WRITES)
 }
 
 #[test]
 fn every_link_holds_in_the_documented_setup_and_that_is_still_no_proof() {
-    let facts = judged(&machine());
+    let facts = judged_facts(&host_with_atomic_pages());
     assert_eq!(
-        facts.value(&data(), &target::PAGE_WRITES),
-        Some(PageWrites::Documented)
+        facts.value(&data_target(), &target::PAGE_WRITES),
+        Some(PageAtomicity::Documented)
     );
-    assert_eq!(facts.value(&data(), &target::PAGE_LINK), None);
-    let links = facts.value(&data(), &target::PAGE_LINKS).unwrap();
+    assert_eq!(facts.value(&data_target(), &target::PAGE_LINK), None);
+    let links = facts.value(&data_target(), &target::PAGE_LINKS).unwrap();
     let parts: Vec<&str> = links
         .iter()
         .filter_map(|link| Some(link.split_once(": ")?.0))
@@ -142,7 +142,7 @@ fn every_link_holds_in_the_documented_setup_and_that_is_still_no_proof() {
         links.iter().all(|link| link.ends_with("(holds)")),
         "{links:?}"
     );
-    let verdict = machine().verdict();
+    let verdict = host_with_atomic_pages().verdict();
     assert_eq!(
         verdict.standing.as_str(),
         "unproven",
@@ -152,22 +152,22 @@ fn every_link_holds_in_the_documented_setup_and_that_is_still_no_proof() {
     assert!(
         verdict
             .sentence
-            .contains("only Amazon's documentation says"),
+            .contains("only Amazon's documentation rules out"),
         "{}",
         verdict.sentence
     );
     assert_eq!(
-        machine()
+        host_with_atomic_pages()
             .with("mysql.innodb_doublewrite", "on")
             .standing_word(),
         "durable",
         "the rest of it is"
     );
     for (of, fact, word) in ALSO {
-        let other = with(machine(), of, fact, word);
+        let other = with_fact(host_with_atomic_pages(), of, fact, word);
         assert_eq!(
-            writes(&other),
-            Some(PageWrites::Documented),
+            page_writes_fact(&other),
+            Some(PageAtomicity::Documented),
             "{fact} = {word}"
         );
     }
@@ -177,15 +177,17 @@ fn every_link_holds_in_the_documented_setup_and_that_is_still_no_proof() {
 fn each_broken_or_unknown_link_is_named_and_leaves_it_at_risk() {
     for (of, fact, _, others) in LINKS {
         for (word, says) in *others {
-            let other = with(machine(), of, fact, word);
-            let facts = judged(&other);
+            let other = with_fact(host_with_atomic_pages(), of, fact, word);
+            let facts = judged_facts(&other);
             let expect = if says.starts_with('!') {
-                PageWrites::Broken
+                PageAtomicity::Broken
             } else {
-                PageWrites::Unknown
+                PageAtomicity::Unknown
             };
-            let link = facts.value(&data(), &target::PAGE_LINK).unwrap_or_default();
-            let writes = facts.value(&data(), &target::PAGE_WRITES);
+            let link = facts
+                .value(&data_target(), &target::PAGE_LINK)
+                .unwrap_or_default();
+            let writes = facts.value(&data_target(), &target::PAGE_WRITES);
             assert_eq!(writes, Some(expect), "{fact} = {word}: {link}");
             assert!(
                 link.starts_with(says.trim_start_matches('!')),
@@ -196,7 +198,7 @@ fn each_broken_or_unknown_link_is_named_and_leaves_it_at_risk() {
     }
 }
 
-/// Two deviations never cancel out, and a broken link is named before an unknown one above it.
+/// Two deviations never cancel out, and a broken link is reported before an unknown one above it.
 #[test]
 fn no_pair_of_deviations_holds() {
     let all: Vec<(&Row, &str)> = LINKS
@@ -204,10 +206,10 @@ fn no_pair_of_deviations_holds() {
         .flat_map(|row| row.3.iter().map(move |(word, _)| (row, *word)))
         .collect();
     for (i, (row, word)) in all.iter().enumerate() {
-        let first = with(machine(), row.0, row.1, word);
+        let first = with_fact(host_with_atomic_pages(), row.0, row.1, word);
         for (other, second) in all.iter().skip(i + 1) {
-            let found = writes(&with(first.clone(), other.0, other.1, second));
-            let named = matches!(found, Some(PageWrites::Broken | PageWrites::Unknown));
+            let found = page_writes_fact(&with_fact(first.clone(), other.0, other.1, second));
+            let named = matches!(found, Some(PageAtomicity::Broken | PageAtomicity::Unknown));
             assert!(
                 named,
                 "{} = {word} and {} = {second}: {found:?}",
@@ -215,12 +217,14 @@ fn no_pair_of_deviations_holds() {
             );
         }
     }
-    let both = with(machine(), "volume", "dm.targets", "?").on(
+    let both = with_fact(host_with_atomic_pages(), "volume", "dm.targets", "?").with_fact_of(
         &Subject::device("sda1"),
         "device.start",
         "512",
     );
-    let link = judged(&both).value(&data(), &target::PAGE_LINK).unwrap();
+    let link = judged_facts(&both)
+        .value(&data_target(), &target::PAGE_LINK)
+        .unwrap();
     assert!(
         link.starts_with("partition: sda1 begins at byte 512"),
         "{link}"
@@ -232,11 +236,11 @@ fn an_unknown_file_system_is_no_question_of_links() {
     for (fstype, record, expect, verdict) in [
         ("?", "?", None, "unproven"),
         ("zfs", "?", None, "unproven"),
-        ("zfs", "16384", Some(PageWrites::Whole), "durable"),
-        ("zfs", "131072", Some(PageWrites::Whole), "durable"),
-        ("zfs", "8192", Some(PageWrites::Broken), "at risk"),
+        ("zfs", "16384", Some(PageAtomicity::Whole), "durable"),
+        ("zfs", "131072", Some(PageAtomicity::Whole), "durable"),
+        ("zfs", "8192", Some(PageAtomicity::Broken), "at risk"),
     ] {
-        let other = machine()
+        let other = host_with_atomic_pages()
             .with("mount.fstype", fstype)
             .with("zfs.recordsize", record);
         let other = other
@@ -247,77 +251,88 @@ fn an_unknown_file_system_is_no_question_of_links() {
         } else {
             other
         };
-        assert_eq!(writes(&other), expect, "{fstype} {record}");
+        assert_eq!(page_writes_fact(&other), expect, "{fstype} {record}");
         assert_eq!(other.standing_word(), verdict, "{fstype} {record}");
     }
 }
 
-/// From 11.0 on MariaDB's own setting decides, not the flush method.
+/// In MariaDB 11.0 and later a separate setting decides, not the flush method.
 #[test]
 fn mariadb_has_a_setting_of_its_own() {
     let mariadb = || {
-        machine()
+        host_with_atomic_pages()
             .with("cluster.kind", "mariadb")
             .with("mysql.binlog_storage_engine", "")
     };
     for (buffering, method, expect) in [
-        ("false", "O_DIRECT", PageWrites::Documented),
-        ("false", "fsync", PageWrites::Documented),
-        ("true", "O_DIRECT", PageWrites::Broken),
-        ("?", "O_DIRECT", PageWrites::Unknown),
+        ("false", "O_DIRECT", PageAtomicity::Documented),
+        ("false", "fsync", PageAtomicity::Documented),
+        ("true", "O_DIRECT", PageAtomicity::Broken),
+        ("?", "O_DIRECT", PageAtomicity::Unknown),
     ] {
         let other = mariadb()
             .with("mysql.innodb_data_file_buffering", buffering)
             .with("mysql.innodb_flush_method", method);
-        assert_eq!(writes(&other), Some(expect), "{buffering} {method}");
+        assert_eq!(
+            page_writes_fact(&other),
+            Some(expect),
+            "{buffering} {method}"
+        );
     }
 }
 
-/// The kernel promises only for writes that request it, and a controller's AWUPF is never read.
+/// The kernel's value holds only for writes that request atomicity, and a controller's AWUPF is
+/// never used.
 #[test]
 fn no_promise_of_a_disk_of_no_cloud_holds() {
     for (most, awupf, says) in [
         (
             "16384",
             "31",
-            "device: sda writes 16 KiB whole for RWF_ATOMIC alone",
+            "device: sda writes 16 KiB atomically only with RWF_ATOMIC",
         ),
         (
             "65536",
             "?",
-            "device: sda writes 64 KiB whole for RWF_ATOMIC alone",
+            "device: sda writes 64 KiB atomically only with RWF_ATOMIC",
         ),
-        ("0", "31", "device: sda promises no whole write of a page"),
-        ("4096", "?", "device: sda promises no"),
+        (
+            "0",
+            "31",
+            "device: sda does not report atomic writes of a page",
+        ),
+        ("4096", "?", "device: sda does not report"),
     ] {
-        let other = machine()
+        let other = host_with_atomic_pages()
             .with("device.cloud", "?")
             .with("device.atomic_write_max", most);
         let other = other.with("nvme.awupf", awupf);
-        let facts = judged(&other);
-        let link = facts.value(&data(), &target::PAGE_LINK).unwrap();
+        let facts = judged_facts(&other);
+        let link = facts.value(&data_target(), &target::PAGE_LINK).unwrap();
         assert!(link.starts_with(says), "{link}");
         assert_eq!(
-            facts.value(&data(), &target::PAGE_WRITES),
-            Some(PageWrites::Broken),
+            facts.value(&data_target(), &target::PAGE_WRITES),
+            Some(PageAtomicity::Broken),
             "{most} {awupf}"
         );
     }
 }
 
-/// PostgreSQL writes pages through the page cache, so the same storage does not help it.
+/// PostgreSQL writes pages through the page cache, so atomic storage does not help.
 #[test]
 fn postgres_breaks_the_chain_itself() {
-    let mut other = machine()
+    let mut other = host_with_atomic_pages()
         .with_cluster()
         .with("pg.full_page_writes", "false");
-    other.facts.set_area(&Subject::cluster("/data"), Area::Pg);
-    let facts = judged(&other);
+    other
+        .facts
+        .set_area(&Subject::cluster("/data"), ServerArea::Pg);
+    let facts = judged_facts(&other);
     assert_eq!(
-        facts.value(&data(), &target::PAGE_WRITES),
-        Some(PageWrites::Broken)
+        facts.value(&data_target(), &target::PAGE_WRITES),
+        Some(PageAtomicity::Broken)
     );
-    let link = facts.value(&data(), &target::PAGE_LINK).unwrap();
+    let link = facts.value(&data_target(), &target::PAGE_LINK).unwrap();
     assert!(
         link.starts_with("server: PostgreSQL writes pages through the page cache"),
         "{link}"
@@ -329,25 +344,23 @@ fn postgres_breaks_the_chain_itself() {
 fn a_stack_that_was_not_seen_whole_holds_nothing() {
     let disk = Subject::device("sda");
     let other_disk = Subject::device("sdb");
-    let cycle = machine().stand(&disk, &Subject::device("dm-0"));
-    assert_eq!(writes(&cycle), Some(PageWrites::Unknown));
-    let second = machine().stand(&Subject::device("dm-0"), &other_disk).on(
-        &other_disk,
-        "device.kind",
-        "disk",
-    );
+    let cycle = host_with_atomic_pages().with_edge(&disk, &Subject::device("dm-0"));
+    assert_eq!(page_writes_fact(&cycle), Some(PageAtomicity::Unknown));
+    let second = host_with_atomic_pages()
+        .with_edge(&Subject::device("dm-0"), &other_disk)
+        .with_fact_of(&other_disk, "device.kind", "disk");
     assert_eq!(
-        writes(&second),
-        Some(PageWrites::Unknown),
+        page_writes_fact(&second),
+        Some(PageAtomicity::Unknown),
         "the other disk is of no known cloud"
     );
     let file = Subject::mount("/srv");
-    let loop_file = machine()
-        .stand(&disk, &file)
-        .on(&file, "mount.fstype", "ext4");
-    assert_eq!(writes(&loop_file), Some(PageWrites::Unknown));
-    let nothing = machine().unstacked();
-    assert!(writes(&nothing).is_none_or(|writes| writes != PageWrites::Documented));
-    let elsewhere = machine().with("target.roles", "redo");
-    assert_eq!(writes(&elsewhere), None, "no pages lie there");
+    let loop_file = host_with_atomic_pages()
+        .with_edge(&disk, &file)
+        .with_fact_of(&file, "mount.fstype", "ext4");
+    assert_eq!(page_writes_fact(&loop_file), Some(PageAtomicity::Unknown));
+    let nothing = host_with_atomic_pages().without_stack();
+    assert!(page_writes_fact(&nothing).is_none_or(|writes| writes != PageAtomicity::Documented));
+    let elsewhere = host_with_atomic_pages().with("target.roles", "redo");
+    assert_eq!(page_writes_fact(&elsewhere), None, "no pages lie there");
 }

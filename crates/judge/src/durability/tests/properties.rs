@@ -1,15 +1,17 @@
-//! Properties of every host: nothing unknown is taken for granted, another disk never helps, and no
-//! measurement raises a verdict. Stacks have up to two layers over up to three disks. Facts that
-//! only count against a disk are like measurements: absent they prove nothing.
+//! Properties of every host: an unknown fact never helps, another disk never helps, and no
+//! measurement raises a verdict.
+//!
+//! Stacks have up to two layers over up to three disks. Facts that only count against a disk are
+//! like measurements: their absence proves nothing.
 
 use proptest::prelude::*;
 
-use super::machine::{Machine, data};
+use super::machine::{TestHost, data_target};
 use crate::durability::VerdictKind;
 use crate::facts::catalog;
 use crate::facts::{Reading, Scope, Subject, UnknownReason, Value};
 
-/// Facts that bear on a verdict, with their values.
+/// Facts that affect a verdict, with their values.
 const BEARING: &[(&str, &[&str])] = &[
     (
         "mount.class",
@@ -71,7 +73,6 @@ const BEARING: &[(&str, &[&str])] = &[
     ("pg.fsync_disabled_by", &["none", "libeatmydata.so"]),
 ];
 
-/// Facts of layers between file system and disk.
 const OF_LAYERS: &[(&str, &[&str])] = &[
     ("device.write_cache", &["write back", "write through"]),
     ("md.level", &["raid1", "raid5", "raid0"]),
@@ -80,7 +81,7 @@ const OF_LAYERS: &[(&str, &[&str])] = &[
     ("drbd.protocol", &["A", "B", "C"]),
 ];
 
-/// Facts that only count against a disk: warnings, incidents, signs of virtualisation.
+/// Facts that only count against a disk: warnings, faults, signs of virtualisation.
 const AGAINST: &[(&str, &[&str])] = &[
     (
         "nvme.critical_warning",
@@ -94,7 +95,8 @@ const AGAINST: &[(&str, &[&str])] = &[
     ("device.fabric", &["tcp", "iscsi", "fibre channel"]),
 ];
 
-/// Kinds of layers. Thin volumes lie on a pool, itself a volume, so they are left to the tables.
+/// Kinds of layers. A random stack has one device per layer, so thin volumes are left out: each
+/// needs a second device, its pool. `stacks.rs` tests them.
 const LAYERS: &[&str] = &[
     "lvm",
     "crypt",
@@ -162,21 +164,24 @@ const DISKS: &[FactValues] = &[
     ],
 ];
 
-/// A host with layers and disks.
 #[derive(Clone, Debug)]
-struct Stack {
-    machine: Machine,
+struct RandomStack {
+    machine: TestHost,
     layers: Vec<Subject>,
     disks: Vec<Subject>,
 }
 
-impl Stack {
+impl RandomStack {
     fn with_layers(layers: &[&str], disks: &[FactValues]) -> Self {
-        let plain = Machine::protected().with_cluster().unstacked();
+        let plain = TestHost::with_protected_cache()
+            .with_cluster()
+            .without_stack();
         let mount = Subject::mount("/data");
-        let mut machine = plain.stand(&data(), &mount);
-        machine.facts.link(&data(), &mount);
-        machine.facts.link(&data(), &Subject::cluster("/data"));
+        let mut machine = plain.with_edge(&data_target(), &mount);
+        machine.facts.link(&data_target(), &mount);
+        machine
+            .facts
+            .link(&data_target(), &Subject::cluster("/data"));
         let mut stack = Self {
             machine,
             layers: Vec::new(),
@@ -196,13 +201,12 @@ impl Stack {
             above = layer;
         }
         for words in disks {
-            stack.add(&above, words);
+            stack.add_disk(&above, words);
         }
         stack
     }
 
-    /// Adds a disk below a layer or the file system.
-    fn add(&mut self, under: &Subject, words: FactValues) {
+    fn add_disk(&mut self, under: &Subject, words: FactValues) {
         let disk = Subject::device(format!("disk{}", self.disks.len()));
         self.machine.facts.add_edge(under, &disk);
         self.machine.insert_text(&disk, "device.kind", "disk");
@@ -212,16 +216,16 @@ impl Stack {
         self.disks.push(disk);
     }
 
-    /// The subject to change: one of the disks or layers, or the only one of its scope.
+    /// The subject to change: one of the disks or layers, or the only subject of the fact's scope.
     fn subject(&self, fact: &str, on_layer: bool, at: usize) -> Option<Subject> {
-        let scope = catalog::find(fact).unwrap().scope;
+        let scope = catalog::find_by_name(fact).unwrap().scope;
         let of = if on_layer { &self.layers } else { &self.disks };
         match scope {
             Scope::Device => of.get(at % of.len().max(1)).cloned(),
             Scope::Mount => Some(Subject::mount("/data")),
             Scope::Cluster => Some(Subject::cluster("/data")),
             Scope::Host => Some(Subject::host()),
-            Scope::Boot | Scope::Target => Some(data()),
+            Scope::Boot | Scope::Target => Some(data_target()),
         }
     }
 
@@ -229,12 +233,12 @@ impl Stack {
         self.machine.verdict().standing
     }
 
-    fn opens(&self) -> bool {
+    fn interlock_opens(&self) -> bool {
         matches!(self.machine.interlock(), Reading::Known { value: true, .. })
     }
 }
 
-fn any_stack() -> impl Strategy<Value = Stack> {
+fn any_stack() -> impl Strategy<Value = RandomStack> {
     let words =
         |of: &'static [(&'static str, &'static [&'static str])]| -> Vec<(&'static str, &'static str)> {
             of.iter()
@@ -253,7 +257,7 @@ fn any_stack() -> impl Strategy<Value = Stack> {
         changes(AGAINST),
     )
         .prop_map(|(layers, disks, bearing, of_layers, against)| {
-            let mut stack = Stack::with_layers(&layers, &disks);
+            let mut stack = RandomStack::with_layers(&layers, &disks);
             let all = bearing
                 .iter()
                 .map(|c| (c, false))
@@ -267,18 +271,18 @@ fn any_stack() -> impl Strategy<Value = Stack> {
         })
 }
 
-/// Whether a fact only counts against a disk. Feature 06h does on drives without a volatile cache,
-/// which do not answer it.
-fn is_against(machine: &Machine, of: &Subject, fact: &str) -> bool {
+/// Whether the fact can only count against a disk. `device.drive_cache` is such a fact on NVMe
+/// drives without a volatile cache, because these do not answer feature 06h.
+fn only_counts_against_disk(machine: &TestHost, of: &Subject, fact: &str) -> bool {
     let has_none = machine.facts.value(of, &catalog::device::NVME_VOLATILE) == Some(false);
     AGAINST.iter().any(|(name, _)| *name == fact) || (fact == "device.drive_cache" && has_none)
 }
 
 proptest! {
-    // Most random stacks are not durable; the first property is about durable ones.
+    // Most random stacks are not durable, and the first property rejects these.
     #![proptest_config(ProptestConfig { max_global_rejects: 1 << 20, ..ProptestConfig::default() })]
 
-    /// *Durable* with an unknown fact stays durable for every value of that fact.
+    /// A durable verdict with an unknown fact stays durable for every value of that fact.
     #[test]
     fn durable_survives_learning_more(stack in any_stack()) {
         prop_assume!(stack.standing() == VerdictKind::Durable);
@@ -286,35 +290,35 @@ proptest! {
         let facts = BEARING.iter().map(|f| (f, false)).chain(OF_LAYERS.iter().map(|f| (f, true)));
         for ((fact, values), on_layer) in facts {
             for of in (0..places).filter_map(|at| stack.subject(fact, on_layer, at)) {
-                if stack.machine.facts.reading_by_name(&of, fact).is_known() || is_against(&stack.machine, &of, fact) {
+                if stack.machine.facts.reading_by_name(&of, fact).is_known() || only_counts_against_disk(&stack.machine, &of, fact) {
                     continue;
                 }
                 for value in *values {
-                    let learned = stack.machine.clone().on(&of, fact, value).verdict();
+                    let learned = stack.machine.clone().with_fact_of(&of, fact, value).verdict();
                     prop_assert_eq!(learned.standing, VerdictKind::Durable, "{} of {} is {}", fact, of, value);
                 }
             }
         }
     }
 
-    /// Removing a fact never turns another verdict into *durable* and never opens the interlock.
+    /// Removing a fact never makes a verdict *durable* and never opens the interlock.
     #[test]
     fn forgetting_never_makes_it_durable_nor_opens_the_interlock(stack in any_stack()) {
-        let (before, open) = (stack.standing(), stack.opens());
+        let (before, open) = (stack.standing(), stack.interlock_opens());
         let known: Vec<(Subject, &'static str)> = stack
             .machine
             .facts
             .rows()
-            .filter(|row| row.reading.is_known() && !is_against(&stack.machine, row.subject, row.fact))
+            .filter(|row| row.reading.is_known() && !only_counts_against_disk(&stack.machine, row.subject, row.fact))
             .map(|row| (row.subject.clone(), row.fact))
             .collect();
         for (subject, fact) in known {
             let mut after = stack.clone();
             let unknown = Reading::unknown(UnknownReason::Denied, "a test");
-            after.machine.facts.insert_value(&subject, catalog::find(fact).unwrap(), unknown);
+            after.machine.facts.insert_value(&subject, catalog::find_by_name(fact).unwrap(), unknown);
             let standing = after.standing();
             prop_assert!(standing != VerdictKind::Durable || before == VerdictKind::Durable, "{} of {}", fact, subject);
-            prop_assert!(open || !after.opens(), "{} of {}", fact, subject);
+            prop_assert!(open || !after.interlock_opens(), "{} of {}", fact, subject);
         }
     }
 
@@ -331,25 +335,25 @@ proptest! {
         }
         let verdict = machine.verdict();
         let path: Vec<_> = verdict.flush_path.iter().map(|hop| (&hop.name, hop.state)).collect();
-        prop_assert_eq!(super::flush_path::disagreement(&verdict), None, "{:?}: {:?}", verdict.standing, path);
+        prop_assert_eq!(super::flush_path::flush_path_contradiction(&verdict), None, "{:?}: {:?}", verdict.standing, path);
     }
 
-    /// Another disk never improves the verdict. Exception: a bcache with one disk below lacks its
-    /// cache device.
+    /// A bcache device is an exception: a second disk below may be the cache device that was
+    /// missing, so the verdict may improve.
     #[test]
     fn another_disk_never_improves_it(stack in any_stack(), words in proptest::sample::select(DISKS), at in 0..3usize) {
         let under: Vec<Subject> = [Subject::mount("/data")].into_iter().chain(stack.layers.clone()).collect();
         let under = &under[at % under.len()];
         let kind = stack.machine.facts.value(under, &catalog::device::KIND);
         prop_assume!(kind != Some(catalog::device::DeviceKind::Bcache));
-        let (before, open) = (stack.standing(), stack.opens());
+        let (before, open) = (stack.standing(), stack.interlock_opens());
         let mut more = stack.clone();
-        more.add(under, words);
+        more.add_disk(under, words);
         prop_assert!(more.standing() <= before);
-        prop_assert!(open || !more.opens());
+        prop_assert!(open || !more.interlock_opens());
     }
 
-    /// No measurement raises a verdict, nor does a fact that only counts against a disk.
+    /// Neither a measurement nor a fact that only counts against a disk raises a verdict.
     #[test]
     fn no_measurement_raises(
         stack in any_stack(), arrived in 0.0..3.0f64, counts: bool, implausible: bool,
@@ -364,8 +368,8 @@ proptest! {
         machine.set("probe.implausible", &implausible.to_string());
         prop_assert!(machine.verdict().standing <= before);
         let disk = &stack.disks[at % stack.disks.len()];
-        // A denied reading leaves it open already, and the warnings are part of an NVMe drive's
-        // claim to have no cache.
+        // Only facts that are absent, false or not collected are set. `nvme.critical_warning` is
+        // left out, because an NVMe drive's report of no cache counts only with known warnings.
         let reading = machine.facts.reading_by_name(disk, warning.0);
         let is_open = *reading == Reading::not_collected()
             || reading.is_absent()
@@ -373,7 +377,7 @@ proptest! {
         if is_open && warning.0 != "nvme.critical_warning" {
             let before = machine.verdict().standing;
             for word in warning.1 {
-                prop_assert!(machine.clone().on(disk, warning.0, word).verdict().standing <= before);
+                prop_assert!(machine.clone().with_fact_of(disk, warning.0, word).verdict().standing <= before);
             }
         }
     }

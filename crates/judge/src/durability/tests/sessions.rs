@@ -1,17 +1,17 @@
-//! PostgreSQL's sessions with their own `synchronous_commit`, and the guarantees of standbys.
+//! PostgreSQL sessions with their own `synchronous_commit`, and the guarantees of standbys.
 
-use super::machine::Machine;
+use super::machine::TestHost;
 
 #[test]
 fn sessions_that_differ_stand_in_the_heading() {
     let heading = |instance: &str, overrides: &str| {
-        let machine = Machine::plain()
+        let machine = TestHost::with_volatile_disk()
             .with_cluster()
             .with("pg.synchronous_commit", instance);
         let machine = machine.with("pg.synchronous_commit_overrides", overrides);
         (
             machine.verdict().heading(),
-            machine.concludes("target.commit_off_for"),
+            machine.concluded_fact("target.commit_off_for"),
         )
     };
     let pair = |heading: &str, off_for: &str| (heading.to_owned(), off_for.to_owned());
@@ -40,7 +40,7 @@ fn sessions_that_differ_stand_in_the_heading() {
         "durable, except role a: synchronous_commit = off; role b: synchronous_commit = off; role c: \
          synchronous_commit = off; and 2 more"
     );
-    let failing = Machine::plain()
+    let failing = TestHost::with_volatile_disk()
         .with_cluster()
         .with("pg.synchronous_commit_overrides", off);
     assert_eq!(
@@ -56,7 +56,7 @@ fn sessions_that_differ_stand_in_the_heading() {
 #[test]
 fn what_standbys_promise_is_one_sentence() {
     let loss = |commit: &str, standbys: &str| {
-        let machine = Machine::plain()
+        let machine = TestHost::with_volatile_disk()
             .with_cluster()
             .with("pg.synchronous_commit", commit);
         let machine = machine.with("pg.max_wal_senders", "10");
@@ -80,7 +80,7 @@ fn what_standbys_promise_is_one_sentence() {
         );
     }
     assert!(loss("remote_write", "1").contains("unless a standby also crashes"));
-    let machine = Machine::plain()
+    let machine = TestHost::with_volatile_disk()
         .with_cluster()
         .with("pg.synchronous_standbys", "1");
     assert_eq!(
@@ -105,7 +105,7 @@ fn what_standbys_promise_is_one_sentence() {
         machine
             .verdict()
             .host_loss
-            .ends_with(" Not so for role bob: synchronous_commit = local.")
+            .ends_with(" Exceptions: role bob: synchronous_commit = local.")
     );
     for value in ["local", "off"] {
         assert!(
@@ -115,7 +115,8 @@ fn what_standbys_promise_is_one_sentence() {
     }
 }
 
-/// An asynchronous commit can lose three times the server's delay; no figure if that was not read.
+/// An asynchronous commit can lose three times the server's delay; the text has no figure if the
+/// delay was not read.
 #[test]
 fn how_much_an_asynchronous_commit_may_lose_is_what_the_server_says() {
     for (delay, says) in [
@@ -129,7 +130,7 @@ fn how_much_an_asynchronous_commit_may_lose_is_what_the_server_says() {
         ),
         ("?", "the commits of up to three times wal_writer_delay"),
     ] {
-        let machine = Machine::plain()
+        let machine = TestHost::with_volatile_disk()
             .with_cluster()
             .with("pg.synchronous_commit", "off");
         let sentence = machine

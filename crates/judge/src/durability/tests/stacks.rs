@@ -1,29 +1,29 @@
-//! Stacks of several layers: queues above the disk, files as disks, several disks, stacks too large
-//! to walk.
+//! Stacks of several layers: queues above the disk, files as disks, several disks, and stacks with
+//! too many paths.
 
-use super::machine::{Machine, data};
-use crate::durability::Caps;
+use super::machine::{TestHost, data_target};
+use crate::durability::VerdictCaps;
 use crate::durability::VerdictKind;
 use crate::facts::catalog::device::MappingState;
 use crate::facts::{Choice, Subject};
 
 /// Puts a device between the file system and sda.
-pub fn between(kind: &str, queue: &str) -> Machine {
+pub fn with_device_between(kind: &str, queue: &str) -> TestHost {
     let top = Subject::device("top");
     let mount = Subject::mount("/data2");
-    let target = data();
-    Machine::plain()
-        .unstacked()
-        .stand(&target, &mount)
-        .stand(&mount, &top)
-        .stand(&top, &Subject::device("sda"))
-        .on(&mount, "mount.class", "block")
-        .on(&mount, "mount.fstype", "ext4")
-        .on(&mount, "mount.barrier", "on")
-        .on(&mount, "ext4.journal", "true")
-        .on(&top, "device.kind", kind)
-        .on(&top, "device.write_cache", queue)
-        .on(&top, "md.level", "raid1")
+    let target = data_target();
+    TestHost::with_volatile_disk()
+        .without_stack()
+        .with_edge(&target, &mount)
+        .with_edge(&mount, &top)
+        .with_edge(&top, &Subject::device("sda"))
+        .with_fact_of(&mount, "mount.class", "block")
+        .with_fact_of(&mount, "mount.fstype", "ext4")
+        .with_fact_of(&mount, "mount.barrier", "on")
+        .with_fact_of(&mount, "ext4.journal", "true")
+        .with_fact_of(&top, "device.kind", kind)
+        .with_fact_of(&top, "device.write_cache", queue)
+        .with_fact_of(&top, "md.level", "raid1")
 }
 
 #[test]
@@ -94,7 +94,7 @@ fn queues_above_the_disk() {
         } else {
             "off"
         };
-        let machine = between(kind, queue)
+        let machine = with_device_between(kind, queue)
             .with("device.write_cache", disk_queue)
             .with("device.cache_type", disk_word)
             .with("device.drive_cache", answer);
@@ -104,7 +104,7 @@ fn queues_above_the_disk() {
             "{kind} {queue} above {disk_queue} / {disk_word}"
         );
     }
-    let unread = between("lvm", "write through")
+    let unread = with_device_between("lvm", "write through")
         .with("device.write_cache", "?")
         .with("device.cache_type", "?");
     let says = unread.verdict().sentence;
@@ -200,13 +200,13 @@ fn devices_that_keep_something_themselves() {
         ),
     ] {
         let (top, other) = (Subject::device("top"), Subject::device("sdb"));
-        let mut machine = between(kind, queue).on(&top, fact, value);
+        let mut machine = with_device_between(kind, queue).with_fact_of(&top, fact, value);
         if disks == 2 {
             machine = machine
-                .stand(&top, &other)
-                .on(&other, "device.kind", "disk")
-                .on(&other, "device.transport", "sata")
-                .on(&other, "device.write_cache", "write back");
+                .with_edge(&top, &other)
+                .with_fact_of(&other, "device.kind", "disk")
+                .with_fact_of(&other, "device.transport", "sata")
+                .with_fact_of(&other, "device.write_cache", "write back");
         }
         assert_eq!(
             machine.standing_word(),
@@ -214,7 +214,7 @@ fn devices_that_keep_something_themselves() {
             "{kind} {queue} {fact}={value} on {disks}"
         );
         if disks == 2 && verdict == "durable" {
-            let forgets = machine.on(&other, "device.write_cache", "?");
+            let forgets = machine.with_fact_of(&other, "device.write_cache", "?");
             assert_eq!(
                 forgets.standing_word(),
                 "unproven",
@@ -248,9 +248,9 @@ fn a_mapping_goes_by_its_targets_where_they_were_read() {
         ("integrity", "write back", "off", "at risk"),
     ] {
         for kind in ["lvm", "dm"] {
-            let machine = between(kind, queue)
-                .on(&Subject::device("top"), "dm.targets", targets)
-                .on(&Subject::mount("/data2"), "mount.barrier", barrier)
+            let machine = with_device_between(kind, queue)
+                .with_fact_of(&Subject::device("top"), "dm.targets", targets)
+                .with_fact_of(&Subject::mount("/data2"), "mount.barrier", barrier)
                 .with("device.write_cache", "write through")
                 .with("device.cache_type", "write through")
                 .with("device.drive_cache", "off");
@@ -263,7 +263,7 @@ fn a_mapping_goes_by_its_targets_where_they_were_read() {
     }
 }
 
-/// Every state of a mapped device has its verdict; only working states are durable.
+/// Only working states are durable.
 #[test]
 fn a_mapping_is_as_good_as_its_state() {
     for state in MappingState::ALL
@@ -283,12 +283,12 @@ fn a_mapping_is_as_good_as_its_state() {
         };
         for kind in ["lvm", "dm", "multipath"] {
             let top = Subject::device("top");
-            let machine = between(kind, "write back")
-                .on(&top, "dm.targets", "raid")
-                .on(&top, "dm.state", state);
+            let machine = with_device_between(kind, "write back")
+                .with_fact_of(&top, "dm.targets", "raid")
+                .with_fact_of(&top, "dm.state", state);
             assert_eq!(machine.standing_word(), verdict, "{kind} {state}");
             assert_eq!(
-                machine.concludes("target.redundancy"),
+                machine.concluded_fact("target.redundancy"),
                 redundancy,
                 "{kind} {state}"
             );
@@ -296,8 +296,7 @@ fn a_mapping_is_as_good_as_its_state() {
     }
 }
 
-/// States of a pool, of its data and its device list; without the zpool command nothing can be
-/// read.
+/// States of a pool, its data and its device list. Without the zpool command nothing can be read.
 #[test]
 fn a_zfs_pool_is_as_good_as_its_state() {
     for (fact, word, verdict) in [
@@ -313,7 +312,7 @@ fn a_zfs_pool_is_as_good_as_its_state() {
         ("zfs.damaged", "?", "unproven"),
         ("zfs.devices", "?", "unproven"),
     ] {
-        let machine = Machine::plain()
+        let machine = TestHost::with_volatile_disk()
             .with("mount.class", "zfs")
             .with("mount.fstype", "zfs")
             .with("zfs.sync", "standard")
@@ -333,21 +332,28 @@ fn an_array_of_which_a_member_is_not_judged_is_unproven() {
         ("?", "unproven"),
     ] {
         assert_eq!(
-            between("md", "write back")
-                .on(&top, "md.members", members)
+            with_device_between("md", "write back")
+                .with_fact_of(&top, "md.members", members)
                 .standing_word(),
             verdict,
             "{members}"
         );
     }
-    let failed = between("md", "write back").on(&top, "md.members", "sda in_sync,sdb faulty");
+    let failed = with_device_between("md", "write back").with_fact_of(
+        &top,
+        "md.members",
+        "sda in_sync,sdb faulty",
+    );
     assert_eq!(
-        failed.on(&top, "md.failed_members", "sdb").standing_word(),
+        failed
+            .with_fact_of(&top, "md.failed_members", "sdb")
+            .standing_word(),
         "durable"
     );
 }
 
-/// LVM's own targets all pass flushes on; other mappings with unread targets are unknown.
+/// LVM's own targets all pass flushes on. Other mappings are unproven if their targets were not
+/// read.
 #[test]
 fn a_mapping_of_nobody_knows_what_is_unproven_without_its_targets() {
     for (kind, verdict) in [
@@ -357,10 +363,10 @@ fn a_mapping_of_nobody_knows_what_is_unproven_without_its_targets() {
         ("dm", "unproven"),
     ] {
         let top = Subject::device("top");
-        let machine = between(kind, "write back").on(&top, "dm.targets", "?");
+        let machine = with_device_between(kind, "write back").with_fact_of(&top, "dm.targets", "?");
         assert_eq!(machine.standing_word(), verdict, "{kind}");
         assert_eq!(
-            between(kind, "write back").standing_word(),
+            with_device_between(kind, "write back").standing_word(),
             verdict,
             "{kind}, not collected"
         );
@@ -375,11 +381,11 @@ fn without_barriers_a_layer_with_state_of_its_own_is_not_safe_over_safe_disks() 
         ("dm", "unproven"),
         ("loop", "at risk"),
     ] {
-        let machine = between(kind, "write back")
+        let machine = with_device_between(kind, "write back")
             .with("device.write_cache", "write through")
             .with("device.cache_type", "write through")
             .with("device.drive_cache", "off")
-            .on(&Subject::mount("/data2"), "mount.barrier", "off");
+            .with_fact_of(&Subject::mount("/data2"), "mount.barrier", "off");
         assert_eq!(machine.standing_word(), verdict, "{kind}");
     }
 }
@@ -388,26 +394,26 @@ fn without_barriers_a_layer_with_state_of_its_own_is_not_safe_over_safe_disks() 
 fn a_loop_file_is_judged_through_the_file_system_it_lies_on() {
     let (host_mount, disk) = (Subject::mount("/host"), Subject::device("sdb"));
     let lower = |barrier: &str| {
-        between("loop", "write back")
-            .unstacked()
-            .stand(&data(), &Subject::mount("/data2"))
-            .stand(&Subject::mount("/data2"), &Subject::device("top"))
-            .stand(&Subject::device("top"), &host_mount)
-            .stand(&host_mount, &disk)
-            .on(&host_mount, "mount.class", "block")
-            .on(&host_mount, "mount.fstype", "ext4")
-            .on(&host_mount, "mount.barrier", barrier)
-            .on(&host_mount, "ext4.journal", "true")
-            .on(&disk, "device.kind", "disk")
-            .on(&disk, "device.transport", "sata")
-            .on(&disk, "device.write_cache", "write back")
+        with_device_between("loop", "write back")
+            .without_stack()
+            .with_edge(&data_target(), &Subject::mount("/data2"))
+            .with_edge(&Subject::mount("/data2"), &Subject::device("top"))
+            .with_edge(&Subject::device("top"), &host_mount)
+            .with_edge(&host_mount, &disk)
+            .with_fact_of(&host_mount, "mount.class", "block")
+            .with_fact_of(&host_mount, "mount.fstype", "ext4")
+            .with_fact_of(&host_mount, "mount.barrier", barrier)
+            .with_fact_of(&host_mount, "ext4.journal", "true")
+            .with_fact_of(&disk, "device.kind", "disk")
+            .with_fact_of(&disk, "device.transport", "sata")
+            .with_fact_of(&disk, "device.write_cache", "write back")
     };
     assert_eq!(lower("on").standing_word(), "durable");
     assert_eq!(lower("off").standing_word(), "at risk");
     assert_eq!(lower("?").standing_word(), "unproven");
     assert_eq!(
         lower("on")
-            .on(&host_mount, "mount.class", "memory")
+            .with_fact_of(&host_mount, "mount.class", "memory")
             .standing_word(),
         "at risk"
     );
@@ -417,11 +423,11 @@ fn a_loop_file_is_judged_through_the_file_system_it_lies_on() {
 fn the_worst_disk_governs() {
     let other = Subject::device("sdb");
     let pair = |kind: &str, queue: &str| {
-        between("md", "write back")
-            .stand(&Subject::device("top"), &other)
-            .on(&other, "device.kind", kind)
-            .on(&other, "device.transport", "sata")
-            .on(&other, "device.write_cache", queue)
+        with_device_between("md", "write back")
+            .with_edge(&Subject::device("top"), &other)
+            .with_fact_of(&other, "device.kind", kind)
+            .with_fact_of(&other, "device.transport", "sata")
+            .with_fact_of(&other, "device.write_cache", queue)
     };
     assert_eq!(pair("disk", "write back").standing_word(), "durable");
     assert_eq!(pair("disk", "?").standing_word(), "unproven");
@@ -440,50 +446,53 @@ fn the_worst_disk_governs() {
 fn a_huge_stack_is_judged_as_one_and_says_so() {
     let node = |layer: u32, index: u32| Subject::device(format!("n{layer}-{index}"));
     let build = |last: &str| {
-        let mut machine = between("md", "write back").stand(&Subject::device("top"), &node(0, 0));
+        let mut machine =
+            with_device_between("md", "write back").with_edge(&Subject::device("top"), &node(0, 0));
         for layer in 0..12 {
             for (top, base) in [(0, 0), (0, 1), (1, 0), (1, 1)] {
-                machine = machine.stand(&node(layer, top), &node(layer + 1, base));
+                machine = machine.with_edge(&node(layer, top), &node(layer + 1, base));
             }
             for index in 0..2 {
                 let of = node(layer, index);
                 machine = machine
-                    .on(&of, "device.kind", "md")
-                    .on(&of, "md.level", "raid1")
-                    .on(&of, "device.write_cache", "write back");
+                    .with_fact_of(&of, "device.kind", "md")
+                    .with_fact_of(&of, "md.level", "raid1")
+                    .with_fact_of(&of, "device.write_cache", "write back");
             }
         }
         for index in 0..2 {
             let queue = if index == 0 { "write back" } else { last };
             machine = machine
-                .on(&node(12, index), "device.kind", "disk")
-                .on(&node(12, index), "device.transport", "sata")
-                .on(&node(12, index), "device.write_cache", queue);
+                .with_fact_of(&node(12, index), "device.kind", "disk")
+                .with_fact_of(&node(12, index), "device.transport", "sata")
+                .with_fact_of(&node(12, index), "device.write_cache", queue);
         }
         machine
     };
     assert_eq!(build("write back").standing_word(), "durable");
     assert_eq!(build("?").standing_word(), "unproven");
     let mut machine = build("write back");
-    crate::durability::judge_targets(&mut machine.facts, true, &Caps::default());
+    crate::durability::judge_targets(&mut machine.facts, true, &VerdictCaps::default());
     assert_eq!(machine.facts.notes().len(), 1);
 }
 
-/// An array above sda, by its facts: `level state degraded/members policy`, then failed members.
-fn array(facts: &str, failed: &str) -> Machine {
+/// `facts` are `level state degraded/members policy` of an array above sda; `failed` lists the
+/// failed members.
+fn host_with_array(facts: &str, failed: &str) -> TestHost {
     let top = Subject::device("top");
     let words: Vec<&str> = facts.split(' ').collect();
     let (degraded, members) = words[2].split_once('/').unwrap();
-    between("md", "write back")
-        .on(&top, "md.level", words[0])
-        .on(&top, "md.array_state", words[1])
-        .on(&top, "md.degraded", degraded)
-        .on(&top, "md.raid_disks", members)
-        .on(&top, "md.consistency_policy", words[3])
-        .on(&top, "md.failed_members", failed)
+    with_device_between("md", "write back")
+        .with_fact_of(&top, "md.level", words[0])
+        .with_fact_of(&top, "md.array_state", words[1])
+        .with_fact_of(&top, "md.degraded", degraded)
+        .with_fact_of(&top, "md.raid_disks", members)
+        .with_fact_of(&top, "md.consistency_policy", words[3])
+        .with_fact_of(&top, "md.failed_members", failed)
 }
 
-/// The verdict is about a power failure, redundancy about the next fault; the heading shows both.
+/// The verdict is about a power failure and redundancy about the next disk failure; the heading
+/// shows both.
 #[test]
 fn an_array_by_what_it_lacks() {
     for (facts, failed, heading) in [
@@ -528,7 +537,7 @@ fn an_array_by_what_it_lacks() {
         ("faulty active ?/1 none", "", "unproven"),
         ("? active 0/2 bitmap", "", "unproven"),
     ] {
-        let verdict = array(facts, failed).verdict();
+        let verdict = host_with_array(facts, failed).verdict();
         assert_eq!(
             verdict.heading(),
             heading,
@@ -546,7 +555,7 @@ fn an_array_by_what_it_lacks() {
         let told = !verdict.second_fault.is_empty();
         assert_eq!(
             told,
-            verdict.redundancy.heading().is_some(),
+            verdict.redundancy.verdict_suffix().is_some(),
             "{facts}: {}",
             verdict.second_fault
         );
@@ -557,43 +566,57 @@ fn an_array_by_what_it_lacks() {
 }
 
 #[test]
-fn copies_that_others_keep() {
+fn redundancy_seen_only_elsewhere() {
     let top = Subject::device("top");
-    let redundancy = |machine: &Machine| machine.verdict().redundancy.as_str();
-    assert_eq!(redundancy(&Machine::plain()), "none");
+    let redundancy = |machine: &TestHost| machine.verdict().redundancy.as_str();
+    assert_eq!(redundancy(&TestHost::with_volatile_disk()), "none");
     assert_eq!(
-        redundancy(&Machine::protected()),
+        redundancy(&TestHost::with_protected_cache()),
         "unknown",
         "its controller's tool knows"
     );
     assert_eq!(
-        redundancy(&Machine::protected().with("controller.volume", "none")),
+        redundancy(&TestHost::with_protected_cache().with("controller.volume", "none")),
         "none"
     );
     assert_eq!(
-        redundancy(&between("lvm", "write back")),
+        redundancy(&with_device_between("lvm", "write back")),
         "unknown",
         "only root sees what it is made of"
     );
     assert_eq!(
-        redundancy(&between("lvm", "write back").on(&top, "dm.targets", "linear")),
+        redundancy(&with_device_between("lvm", "write back").with_fact_of(
+            &top,
+            "dm.targets",
+            "linear"
+        )),
         "none"
     );
-    assert_eq!(redundancy(&array("raid1 active 0/2 bitmap", "")), "whole");
-    assert_eq!(redundancy(&array("raid1 active ?/2 bitmap", "")), "unknown");
     assert_eq!(
-        redundancy(&array("raid1 active 0/1 bitmap", "")),
+        redundancy(&host_with_array("raid1 active 0/2 bitmap", "")),
+        "whole"
+    );
+    assert_eq!(
+        redundancy(&host_with_array("raid1 active ?/2 bitmap", "")),
+        "unknown"
+    );
+    assert_eq!(
+        redundancy(&host_with_array("raid1 active 0/1 bitmap", "")),
         "none",
         "a mirror of one"
     );
-    let syncing = array("raid1 active 0/2 bitmap", "").on(&top, "md.sync_action", "resync");
+    let syncing = host_with_array("raid1 active 0/2 bitmap", "").with_fact_of(
+        &top,
+        "md.sync_action",
+        "resync",
+    );
     assert_eq!(redundancy(&syncing), "unknown");
-    let volume = between("lvm", "write back").on(&top, "dm.targets", "raid");
+    let volume = with_device_between("lvm", "write back").with_fact_of(&top, "dm.targets", "raid");
     assert_eq!(volume.verdict().heading(), "durable");
     assert_eq!(redundancy(&volume), "whole");
-    let unknown = volume.clone().on(&top, "dm.state", "?");
+    let unknown = volume.clone().with_fact_of(&top, "dm.state", "?");
     assert!(unknown.verdict().second_fault.contains("lv_health_status"));
-    let btrfs = Machine::plain()
+    let btrfs = TestHost::with_volatile_disk()
         .with("mount.fstype", "btrfs")
         .with("btrfs.data_profiles", "raid1");
     assert_eq!(

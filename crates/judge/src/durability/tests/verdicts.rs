@@ -1,13 +1,13 @@
 //! One disk below one file system: verdicts, caches, flushes, and the effects of databases and
 //! measurements.
 
-use super::machine::{Machine, data};
-use crate::drivers;
-use crate::durability::{Caps, Layer, VerdictKind};
+use super::machine::{TestHost, data_target};
+use crate::durability::{Layer, VerdictCaps, VerdictKind};
 use crate::facts::Subject;
+use crate::scsi_drivers;
 
 #[test]
-fn belief_claim_and_barrier() {
+fn kernel_view_device_report_and_barrier() {
     // queue, disk's report, barrier → verdict, cache, flush, suppressed by
     for (queue, word, barrier, verdict, cache, flush, by) in [
         (
@@ -183,7 +183,7 @@ fn belief_claim_and_barrier() {
             "mount option",
         ),
     ] {
-        let machine = Machine::plain()
+        let machine = TestHost::with_volatile_disk()
             .with("device.write_cache", queue)
             .with("device.cache_type", word)
             .with("mount.barrier", barrier);
@@ -193,11 +193,11 @@ fn belief_claim_and_barrier() {
             "{queue} / {word} / {barrier}"
         );
         assert_eq!(
-            machine.concludes("target.flush_suppressed_by"),
+            machine.concluded_fact("target.flush_suppressed_by"),
             by,
             "{queue} / {word} / {barrier}"
         );
-        assert_eq!(machine.concludes("device.cache"), cache);
+        assert_eq!(machine.concluded_fact("device.cache"), cache);
     }
 }
 
@@ -241,7 +241,7 @@ fn the_disk_asked_past_the_kernel() {
             "none",
             "suppressed",
         ),
-        // `temporary write through`: nothing else reveals it.
+        // A disk set to `temporary write through`: only its own answer reveals the cache.
         (
             "write through",
             "write through",
@@ -278,7 +278,8 @@ fn the_disk_asked_past_the_kernel() {
             "volatile",
             "sent",
         ),
-        // Switched off after the kernel read it: the worse case is assumed.
+        // The cache was switched off after the kernel had read its state; the worse case is
+        // assumed.
         (
             "write back",
             "write back",
@@ -324,7 +325,7 @@ fn the_disk_asked_past_the_kernel() {
             ("scsi", "none"),
             ("virtio-scsi", "kvm"),
         ] {
-            let machine = Machine::plain()
+            let machine = TestHost::with_volatile_disk()
                 .with("host.virtualisation", virtualisation)
                 .with("device.transport", transport)
                 .with("device.driver", "mpt3sas")
@@ -336,7 +337,7 @@ fn the_disk_asked_past_the_kernel() {
             assert_eq!(machine.judgement(), [verdict, cache, flush], "{case}");
         }
     }
-    let bridge = Machine::plain()
+    let bridge = TestHost::with_volatile_disk()
         .with("device.transport", "usb")
         .with("device.write_cache", "write through")
         .with("device.cache_type", "write through")
@@ -359,14 +360,14 @@ fn what_nobody_here_can_prove_says_why() {
         ("pmem", "?", "ndctl"),
         ("other", "?", "cannot inspect"),
     ] {
-        let machine = Machine::plain()
+        let machine = TestHost::with_volatile_disk()
             .with("device.transport", transport)
             .with("device.fabric", fabric);
         assert_eq!(machine.standing_word(), "unproven", "{transport} {fabric}");
         let sentence = machine.verdict().sentence;
         assert!(sentence.contains(says), "{transport} {fabric}: {sentence}");
     }
-    let gone = Machine::plain()
+    let gone = TestHost::with_volatile_disk()
         .with("device.transport", "nvme")
         .with("device.ephemeral", "true");
     assert_eq!(gone.standing_word(), "at risk");
@@ -376,12 +377,12 @@ fn what_nobody_here_can_prove_says_why() {
         gone.verdict().sentence
     );
     assert_eq!(
-        Machine::plain()
+        TestHost::with_volatile_disk()
             .with("device.ephemeral", "false")
             .standing_word(),
         "durable"
     );
-    let unread = Machine::plain().with("device.ephemeral", "?");
+    let unread = TestHost::with_volatile_disk().with("device.ephemeral", "?");
     assert_eq!(
         unread.standing_word(),
         "unproven",
@@ -398,25 +399,25 @@ fn a_cache_that_another_machine_announces_is_one_whatever_the_way_there() {
         ("iscsi", "?"),
         ("nbd", "?"),
     ] {
-        let machine = Machine::plain()
+        let machine = TestHost::with_volatile_disk()
             .with("device.transport", "network")
             .with("device.fabric", fabric)
             .with("device.cache_type", word)
             .with("device.write_cache", "write back");
         let seen = [
             machine.standing_word().to_owned(),
-            machine.concludes("target.cache"),
-            machine.concludes("target.flush"),
+            machine.concluded_fact("target.cache"),
+            machine.concluded_fact("target.flush"),
         ];
         assert_eq!(seen, ["unproven", "volatile", "sent"], "{fabric} {word}");
     }
 }
 
-/// If a disk reports nothing itself, its queue is the source of the claim.
+/// If a disk reports nothing itself, the queue is the source of the report.
 #[test]
 fn a_volatile_cache_is_never_claimed_by_nobody() {
     for transport in ["nvme", "xen", "virtio", "sata", "mmc"] {
-        let machine = Machine::plain()
+        let machine = TestHost::with_volatile_disk()
             .with("device.transport", transport)
             .with("device.cache_type", "?")
             .with("device.write_cache", "write back");
@@ -444,7 +445,7 @@ fn a_controller_is_asked_with_its_own_tool() {
         ("mpi3mr", "storcli2"),
         ("hptiop", "own tool"),
     ] {
-        let verdict = Machine::plain()
+        let verdict = TestHost::with_volatile_disk()
             .with("device.transport", "raid")
             .with("device.driver", driver)
             .verdict();
@@ -459,11 +460,11 @@ fn a_controller_is_asked_with_its_own_tool() {
     }
 }
 
-/// The driver decides, not the apparent attachment: `mpi3mr`, `smartpqi`, `hptiop`, `esas2r`, `ips`
-/// and `megaraid` are RAID controllers.
+/// The driver decides, not the transport: `mpi3mr`, `smartpqi`, `hptiop`, `esas2r`, `ips` and
+/// `megaraid` are RAID controllers.
 #[test]
 fn whatever_is_behind_a_raid_driver_is_asked_for_its_cache() {
-    let controllers = drivers::ALL
+    let controllers = scsi_drivers::ALL
         .iter()
         .filter(|driver| driver.controller().is_some());
     let names: Vec<&str> = controllers.map(|driver| driver.name).collect();
@@ -474,7 +475,7 @@ fn whatever_is_behind_a_raid_driver_is_asked_for_its_cache() {
     );
     for driver in names {
         for transport in ["raid", "sata", "sas", "scsi"] {
-            let machine = Machine::plain()
+            let machine = TestHost::with_volatile_disk()
                 .with("device.transport", transport)
                 .with("device.driver", driver);
             assert_eq!(
@@ -495,14 +496,15 @@ fn ext4_without_a_journal() {
         ("ext4", "?", "unproven"),
         ("xfs", "?", "durable"),
     ] {
-        let machine = Machine::plain()
+        let machine = TestHost::with_volatile_disk()
             .with("mount.fstype", fstype)
             .with("ext4.journal", journal);
         assert_eq!(machine.standing_word(), verdict, "{fstype} {journal}");
     }
 }
 
-/// A file system mounted without loading its journal has one: adding another would be refused.
+/// A file system mounted without loading its journal still has one, and tune2fs would refuse to add
+/// another.
 #[test]
 fn a_journal_that_is_not_loaded_is_no_missing_one() {
     for (fact, options, features, says, mend) in [
@@ -549,13 +551,13 @@ fn a_journal_that_is_not_loaded_is_no_missing_one() {
             "tune2fs -O has_journal",
         ),
     ] {
-        let machine = Machine::plain()
+        let machine = TestHost::with_volatile_disk()
             .with("ext4.journal", "false")
             .with("ext4.features", features)
             .with(fact, options);
         let (sentence, remedy) = (
             machine.verdict().sentence,
-            machine.concludes("target.remedy"),
+            machine.concluded_fact("target.remedy"),
         );
         assert!(sentence.contains(says), "{options} {features}: {sentence}");
         assert!(remedy.contains(mend), "{options} {features}: {remedy}");
@@ -564,20 +566,20 @@ fn a_journal_that_is_not_loaded_is_no_missing_one() {
 
 #[test]
 fn flags_of_the_directory_are_evidence_and_no_more() {
-    let machine = Machine::plain().with("target.flags", "sync,journal-data,nocow");
+    let machine = TestHost::with_volatile_disk().with("target.flags", "sync,journal-data,nocow");
     let verdict = machine.verdict();
     assert_eq!(verdict.standing, VerdictKind::Durable);
     let flags = verdict.paths[0]
         .evidence
         .iter()
-        .filter(|e| e.source == "/a/file" && e.subject == data());
+        .filter(|e| e.source == "/a/file" && e.subject == data_target());
     assert_eq!(flags.count(), 3);
 }
 
 #[test]
-fn zfs() {
+fn zfs_sync_and_flush_settings() {
     let pool = |sync: &str, told: &str, queue: &str, answer: &str| {
-        Machine::plain()
+        TestHost::with_volatile_disk()
             .with("mount.class", "zfs")
             .with("mount.fstype", "zfs")
             .with("zfs.sync", sync)
@@ -637,7 +639,7 @@ fn zfs() {
         let machine = pool(sync, told, queue, answer);
         let seen = [
             machine.standing_word().to_owned(),
-            machine.concludes("target.flush"),
+            machine.concluded_fact("target.flush"),
         ];
         assert_eq!(
             seen,
@@ -727,12 +729,15 @@ fn what_a_transport_lets_one_conclude() {
         ),
         ("?", "write back", "write back", "unproven", "volatile"),
     ] {
-        let machine = Machine::plain()
+        let machine = TestHost::with_volatile_disk()
             .with("device.transport", transport)
             .with("device.write_cache", queue)
             .with("device.cache_type", word);
         assert_eq!(
-            [machine.standing_word(), &machine.concludes("device.cache")],
+            [
+                machine.standing_word(),
+                &machine.concluded_fact("device.cache")
+            ],
             [verdict, cache],
             "{transport}: {queue} / {word}"
         );
@@ -740,7 +745,7 @@ fn what_a_transport_lets_one_conclude() {
 }
 
 #[test]
-fn controllers() {
+fn raid_controller_caches() {
     // battery, policy, in force, on battery failure, member disks → verdict, cache
     for (battery, policy, in_force, failure, members, verdict, cache) in [
         (
@@ -889,7 +894,7 @@ fn controllers() {
         ),
     ] {
         for transport in ["megaraid", "raid"] {
-            let machine = Machine::plain()
+            let machine = TestHost::with_volatile_disk()
                 .with("device.transport", transport)
                 .with("controller.battery", battery)
                 .with("controller.policy", policy)
@@ -897,13 +902,16 @@ fn controllers() {
                 .with("controller.on_battery_failure", failure)
                 .with("controller.disk_cache", members);
             assert_eq!(
-                [machine.standing_word(), &machine.concludes("device.cache")],
+                [
+                    machine.standing_word(),
+                    &machine.concluded_fact("device.cache")
+                ],
                 [verdict, cache],
                 "{battery} / {policy} / {in_force} / {failure} / {members}"
             );
         }
     }
-    let overridden = Machine::protected()
+    let overridden = TestHost::with_protected_cache()
         .with("device.write_cache", "write through")
         .with("device.cache_type", "write back");
     assert_eq!(overridden.standing_word(), "contradictory");
@@ -914,7 +922,7 @@ fn controllers() {
         "at risk",
         "the worst wins"
     );
-    let by_driver = Machine::plain()
+    let by_driver = TestHost::with_volatile_disk()
         .with("device.transport", "scsi")
         .with("device.driver", "megaraid_sas");
     assert_eq!(
@@ -924,7 +932,7 @@ fn controllers() {
     );
     for transport in ["scsi", "sas"] {
         let behind = |driver| {
-            let disk = Machine::plain()
+            let disk = TestHost::with_volatile_disk()
                 .with("device.transport", transport)
                 .with("device.driver", driver);
             disk.with("device.cache_type", "write back").standing_word()
@@ -952,33 +960,33 @@ fn file_systems_without_a_disk() {
         ("?", "?", "unproven"),
     ] {
         let mount = Subject::mount("/nowhere");
-        let mut machine = Machine::plain();
+        let mut machine = TestHost::with_volatile_disk();
         machine.facts = crate::facts::FactSet::default();
         let machine = machine
-            .stand(&data(), &mount)
+            .with_edge(&data_target(), &mount)
             .with("target.kind", "directory")
-            .on(&mount, "mount.class", class)
-            .on(&mount, "mount.fstype", fstype)
-            .on(&mount, "mount.barrier", "on");
+            .with_fact_of(&mount, "mount.class", class)
+            .with_fact_of(&mount, "mount.fstype", fstype)
+            .with_fact_of(&mount, "mount.barrier", "on");
         assert_eq!(machine.standing_word(), verdict, "{class}");
-        assert_eq!(machine.concludes("target.cache"), "unknown");
+        assert_eq!(machine.concluded_fact("target.cache"), "unknown");
     }
     assert_eq!(
-        Machine::plain()
+        TestHost::with_volatile_disk()
             .with("mount.class", "overlay")
             .with("mount.super_options", "volatile")
             .standing_word(),
         "at risk"
     );
     assert_eq!(
-        Machine::plain()
+        TestHost::with_volatile_disk()
             .with("mount.class", "overlay")
             .with("mount.super_options", "rw")
             .standing_word(),
         "durable"
     );
     assert_eq!(
-        Machine::plain()
+        TestHost::with_volatile_disk()
             .with("mount.class", "zfs")
             .with("zfs.sync", "disabled")
             .standing_word(),
@@ -1004,15 +1012,19 @@ fn the_database_layer() {
         ("pg.fsync_disabled_by", "libeatmydata.so", "at risk"),
         ("pg.fsync_disabled_by", "?", "unproven"),
     ] {
-        let machine = Machine::plain().with_cluster().with(fact, value);
+        let machine = TestHost::with_volatile_disk()
+            .with_cluster()
+            .with(fact, value);
         assert_eq!(machine.standing_word(), verdict, "{fact} = {value}");
     }
-    let off = Machine::plain().with_cluster().with("pg.fsync", "false");
+    let off = TestHost::with_volatile_disk()
+        .with_cluster()
+        .with("pg.fsync", "false");
     assert_eq!(
-        off.concludes("target.flush_suppressed_by"),
+        off.concluded_fact("target.flush_suppressed_by"),
         "server setting"
     );
-    let stopped = Machine::plain()
+    let stopped = TestHost::with_volatile_disk()
         .with_cluster()
         .with("pg.fsync_disabled_by", "?")
         .with("pg.running", "false");
@@ -1021,7 +1033,7 @@ fn the_database_layer() {
         "durable",
         "no server, no preloaded library"
     );
-    let silent = Machine::plain()
+    let silent = TestHost::with_volatile_disk()
         .with_cluster()
         .with("pg.synchronous_commit_overrides", "?");
     assert_eq!(
@@ -1029,7 +1041,7 @@ fn the_database_layer() {
         "durable",
         "no server, no sessions"
     );
-    assert_eq!(silent.concludes("target.commit_off_for"), "?");
+    assert_eq!(silent.concluded_fact("target.commit_off_for"), "?");
     assert_eq!(
         silent.with("pg.synchronous_commit", "off").standing_word(),
         "at risk",
@@ -1039,7 +1051,7 @@ fn the_database_layer() {
 
 #[test]
 fn measurements_lower_and_never_raise() {
-    let counted = Machine::plain().with("device.counts_flushes", "true");
+    let counted = TestHost::with_volatile_disk().with("device.counts_flushes", "true");
     for (arrived, verdict) in [("0", "at risk"), ("0.2", "unproven"), ("1", "durable")] {
         assert_eq!(
             counted
@@ -1050,14 +1062,14 @@ fn measurements_lower_and_never_raise() {
             "{arrived}"
         );
     }
-    let uncounted = Machine::plain().with("probe.flushes_per_commit", "0");
+    let uncounted = TestHost::with_volatile_disk().with("probe.flushes_per_commit", "0");
     assert_eq!(
         uncounted.standing_word(),
         "durable",
         "where flushes are not counted, none counted says nothing"
     );
     assert_eq!(
-        Machine::plain()
+        TestHost::with_volatile_disk()
             .with("probe.implausible", "true")
             .standing_word(),
         "unproven"
@@ -1077,7 +1089,7 @@ fn measurements_lower_and_never_raise() {
 /// More flushes than the probe can cause come from other processes and prove nothing.
 #[test]
 fn flushes_of_others_are_no_evidence() {
-    let counted = Machine::plain().with("device.counts_flushes", "true");
+    let counted = TestHost::with_volatile_disk().with("device.counts_flushes", "true");
     for (arrived, is_evidence) in [
         ("1", true),
         ("2.5", true),
@@ -1105,7 +1117,8 @@ fn flushes_of_others_are_no_evidence() {
     }
 }
 
-/// A passed-through disk: the controller's cache is not in front of it, so its own report counts.
+/// The controller's cache is not in front of a passed-through disk, so the disk's own report
+/// counts.
 #[test]
 fn a_disk_that_its_controller_passes_on_speaks_for_itself() {
     let passed = |driver: &str| {
@@ -1114,7 +1127,7 @@ fn a_disk_that_its_controller_passes_on_speaks_for_itself() {
         } else {
             "raid"
         };
-        Machine::plain()
+        TestHost::with_volatile_disk()
             .with("kernel.version", "6.1")
             .with("device.transport", transport)
             .with("device.driver", driver)
@@ -1165,39 +1178,43 @@ fn a_disk_that_its_controller_passes_on_speaks_for_itself() {
 }
 
 #[test]
-fn sentences() {
-    let risky = Machine::plain().with("mount.barrier", "off").verdict();
+fn verdict_sentences() {
+    let risky = TestHost::with_volatile_disk()
+        .with("mount.barrier", "off")
+        .verdict();
     assert_eq!(
         risky.sentence,
-        "A commit acknowledged now may be lost at power failure: /data is ext4 mounted without barriers, so no flush \
-         is sent, and sda caches writes in a volatile cache."
+        "A commit acknowledged now may be lost in a power failure: /data is ext4 mounted without barriers, so no flush \
+         is sent; sda caches writes in a volatile cache."
     );
     assert!(risky.limits.is_empty());
-    let sound = Machine::plain().with_cluster().verdict();
+    let sound = TestHost::with_volatile_disk().with_cluster().verdict();
     assert_eq!(
         sound.sentence,
         "A commit acknowledged now survives a power failure according to the drive: flushes are passed down to sda, \
          which must write out its volatile cache."
     );
-    let unread = Machine::bare().verdict();
+    let unread = TestHost::with_stack_only().verdict();
     assert!(
         unread.sentence.starts_with("Cannot show that"),
         "{}",
         unread.sentence
     );
     assert!(
-        unread.sentence.matches(", and ").count() <= 2,
+        unread.sentence.matches("; ").count() <= 2,
         "{}",
         unread.sentence
     );
-    let guest = Machine::plain().with("host.seen_by", "guest").verdict();
+    let guest = TestHost::with_volatile_disk()
+        .with("host.seen_by", "guest")
+        .verdict();
     assert!(guest.limits.contains("hypervisor may ignore flushes"));
     assert_eq!(guest.standing, VerdictKind::Durable);
 }
 
 #[test]
 fn evidence_names_its_source_and_layer() {
-    let verdict = Machine::plain().with_cluster().verdict();
+    let verdict = TestHost::with_volatile_disk().with_cluster().verdict();
     let path = &verdict.paths[0];
     for layer in [Layer::Database, Layer::Kernel, Layer::Device] {
         assert!(
@@ -1211,12 +1228,12 @@ fn evidence_names_its_source_and_layer() {
 
 #[test]
 fn an_assumed_fact_marks_what_is_concluded() {
-    let machine = Machine::plain().with("device.cache_type", "~write back");
+    let machine = TestHost::with_volatile_disk().with("device.cache_type", "~write back");
     let mut facts = machine.facts;
-    crate::durability::judge_targets(&mut facts, true, &Caps::default());
+    crate::durability::judge_targets(&mut facts, true, &VerdictCaps::default());
     for (of, fact) in [
-        (data(), "target.verdict"),
-        (data(), "target.cache"),
+        (data_target(), "target.verdict"),
+        (data_target(), "target.cache"),
         (Subject::device("sda"), "device.cache"),
     ] {
         assert!(

@@ -1,15 +1,16 @@
-//! The advice of a rule: a setting, one change that fits it, its reach, its risk, and commands.
+//! Parses the advice of a rule: a setting, one change that fits the setting, reach, risk and
+//! commands.
 
 use toml::Spanned;
 
-use super::condition::{self, VisibleScopes};
+use super::condition::{self, FactVisibility};
 use super::fields::{CheckedTable, SpannedText, SpannedValue, TableSchema};
-use super::prose::{checked_template, prose_template};
+use super::prose::{parse_checked_template, parse_prose};
 use crate::facts::{KeyInfo, ValueKind, catalog};
 use crate::rules::diagnostic::Diagnostics;
 use crate::rules::model::{AdviceSpec, Author, ChangeSpec};
-use crate::rules::template::{Template, quotes_a_placeholder};
-use crate::rules::user_commands::{Purpose, UserCommandSpec, destructive_word};
+use crate::rules::template::{Template, has_quoted_placeholder};
+use crate::rules::user_commands::{Purpose, UserCommandSpec, find_destructive_word};
 use crate::rules::{Change, EffectScope, Level, Risk};
 use crate::settings::{self, Setting};
 
@@ -26,6 +27,7 @@ const ADVICE: TableSchema = TableSchema {
         "keep",
         "when",
         "rank",
+        "tradeoff",
         "price",
         "apply",
         "verify",
@@ -44,38 +46,41 @@ const CHANGES: [&str; 7] = [
 
 pub(super) fn parse_advice(
     item: SpannedValue<'_>,
-    sight: &VisibleScopes,
+    sight: &FactVisibility,
     level: Option<Level>,
     author: Author,
     problems: &mut Diagnostics,
 ) -> Option<AdviceSpec> {
-    let fields = CheckedTable::open(item, &ADVICE, problems)?;
+    let fields = CheckedTable::from_item(item, &ADVICE, problems)?;
     let setting = fields
-        .text("setting", problems)
+        .parse_text_field("setting", problems)
         .and_then(|name| parse_setting(&name, problems));
     let change = parse_change(&fields, setting, sight, problems);
     let when = fields
         .get("when")
         .map(|when| condition::parse_condition(when, sight, problems));
-    let reach = fields.choice("reach", &EffectScope::ALL, EffectScope::as_str, problems);
-    let risk = fields.choice("risk", &Risk::ALL, Risk::as_str, problems);
+    let reach = fields.parse_choice("reach", &EffectScope::ALL, EffectScope::as_str, problems);
+    let risk = fields.parse_choice("risk", &Risk::ALL, Risk::as_str, problems);
     let risk_at = fields
         .get("risk")
         .map_or(fields.span.clone(), Spanned::span);
-    let price = fields.text("price", problems);
+    // `price` is the older key.
+    let older = fields.get("tradeoff").is_none();
+    let tradeoff_key = if older { "price" } else { "tradeoff" };
+    let tradeoff = fields.parse_text_field(tradeoff_key, problems);
     let rank = fields.get("rank").map(|item| parse_rank(item, problems));
     if risk == Some(Risk::DataLossIfWrong) && level.is_some_and(|level| level != Level::Optional) {
-        problems.report(
+        problems.report_mistake(
             &risk_at,
-            "what can lose data is optional at most",
-            "level = \"optional\", with its price",
+            "advice that can lose data must be optional",
+            "level = \"optional\", with a tradeoff",
         );
     }
     if author == Author::User && risk == Some(Risk::DataLossIfWrong) {
-        problems.report(
+        problems.report_mistake(
             &risk_at,
-            "only walwise's own rules may advise what can lose data",
-            "their tests show that nothing unknown leads to it; a rule may say its opinion in `because`",
+            "only walwise's own rules may give advice that can lose data",
+            "only their tests rule out unknown facts; a user's rule may describe the change in `because`",
         );
     }
     if let (Some(setting), Some(ChangeSpec::Fixed(change)), Some(risk)) = (setting, &change, risk)
@@ -83,7 +88,7 @@ pub(super) fn parse_advice(
             || setting.can_lose_data_without(change.removed()))
         && risk != Risk::DataLossIfWrong
     {
-        problems.report(
+        problems.report_mistake(
             &risk_at,
             format!("{}: {} can lose data", setting.name, change.describe()),
             match author {
@@ -96,32 +101,37 @@ pub(super) fn parse_advice(
         (author, setting, &change)
     {
         for word in change.values().iter().chain(change.removed()) {
-            if let Some(help) = option_mistake(setting, word) {
+            if let Some(help) = option_word_error(setting, word) {
                 let span = fields
                     .get("add")
                     .or(fields.get("remove"))
                     .map_or(fields.span.clone(), Spanned::span);
                 let what = format!(
-                    "`{word}` is no value of {} that walwise understands",
+                    "`{word}` is not a value of {} that walwise supports",
                     setting.name
                 );
-                problems.report(span, what, help);
+                problems.report_mistake(span, what, help);
             }
         }
     }
     let keeps = matches!(change, Some(ChangeSpec::Fixed(Change::Keep)));
-    if level == Some(Level::Optional) && price.is_none() && !keeps && fields.get("price").is_none()
+    if level == Some(Level::Optional)
+        && tradeoff.is_none()
+        && !keeps
+        && fields.get(tradeoff_key).is_none()
     {
-        problems.missing_entry(
+        problems.report_missing_entry(
             &fields,
-            "optional advice without its `price`",
-            "add price = \"…\": what it costs, or could cost",
+            "optional advice without a `tradeoff`",
+            "add tradeoff = \"…\": what it costs, or could cost",
         );
     }
-    let price = price.map(|price| prose_template(&price, sight, problems));
+    let tradeoff = tradeoff.map(|text| parse_prose(&text, sight, problems));
     let mut own = Vec::new();
     let mut commands = |purpose: Purpose| {
-        let texts = fields.texts(purpose.as_str(), problems).unwrap_or_default();
+        let texts = fields
+            .parse_text_list(purpose.as_str(), problems)
+            .unwrap_or_default();
         let mut ours = Vec::new();
         for text in texts {
             let Some(command) = parse_command(&text, sight, problems) else {
@@ -130,7 +140,7 @@ pub(super) fn parse_advice(
             match author {
                 Author::Walwise => ours.push(command),
                 Author::User => {
-                    warn_destructive(&text, problems);
+                    warn_destructive_command(&text, problems);
                     own.push(UserCommandSpec { purpose, command });
                 }
             }
@@ -149,7 +159,7 @@ pub(super) fn parse_advice(
         reach: reach?,
         risk: risk?,
         rank: rank.map_or(Some(None), |rank| rank.map(Some))?,
-        tradeoff: price,
+        tradeoff,
         apply,
         verify,
         undo,
@@ -161,9 +171,9 @@ pub(super) fn parse_setting(
     name: &SpannedText,
     problems: &mut Diagnostics,
 ) -> Option<&'static Setting> {
-    let setting = settings::find(&name.text);
+    let setting = settings::find_by_name(&name.text);
     if setting.is_none() {
-        problems.unrecognised_value(
+        problems.report_unknown_word(
             name,
             format!("unknown setting `{}`", name.text),
             &name.text,
@@ -176,7 +186,7 @@ pub(super) fn parse_setting(
 fn parse_change(
     fields: &CheckedTable<'_>,
     setting: Option<&'static Setting>,
-    sight: &VisibleScopes,
+    sight: &FactVisibility,
     problems: &mut Diagnostics,
 ) -> Option<ChangeSpec> {
     let given: Vec<&str> = CHANGES
@@ -185,7 +195,7 @@ fn parse_change(
         .collect();
     let mut fit = true;
     for change in &given {
-        fit &= fits_shape(change, fields, setting, problems);
+        fit &= change_fits_setting(change, fields, setting, problems);
     }
     match given.as_slice() {
         _ if !fit => None,
@@ -199,7 +209,11 @@ fn parse_change(
                 remove: remove?,
             }))
         }
-        ["set"] => parse_set(&fields.text("set", problems)?, setting, problems),
+        ["set"] => parse_set_value(
+            &fields.parse_text_field("set", problems)?,
+            setting,
+            problems,
+        ),
         ["add"] => parse_options("add", fields, setting, problems)
             .map(|add| ChangeSpec::Fixed(Change::Add(add))),
         ["remove"] => parse_options("remove", fields, setting, problems)
@@ -216,9 +230,9 @@ fn parse_change(
         ["keep"] => {
             let item = fields.get("keep")?;
             if item.get_ref().as_bool() != Some(true) {
-                problems.report(
+                problems.report_mistake(
                     item,
-                    "`keep` is true or not there",
+                    "`keep` must be true or left out",
                     "write keep = true, or leave it out",
                 );
                 return None;
@@ -228,9 +242,9 @@ fn parse_change(
         given => {
             let help = format!("one of: {}; or add and remove together", CHANGES.join(", "));
             match given {
-                [] => problems.missing_entry(fields, "advice without a change", help),
+                [] => problems.report_missing_entry(fields, "advice without a change", help),
                 given => {
-                    problems.report(
+                    problems.report_mistake(
                         fields,
                         format!("{} in one advice", given.join(" and ")),
                         help,
@@ -242,8 +256,8 @@ fn parse_change(
     }
 }
 
-/// Whether a change fits the shape of the setting.
-fn fits_shape(
+/// Whether the change fits the setting, which is one value or a list of options.
+fn change_fits_setting(
     change: &str,
     fields: &CheckedTable<'_>,
     setting: Option<&'static Setting>,
@@ -251,19 +265,19 @@ fn fits_shape(
 ) -> bool {
     let Some(setting) = setting else { return true };
     let (fitting, is, help) = match setting.shape {
-        settings::Shape::Single => (
+        settings::ValueShape::Single => (
             ["set", "set_from", "keep"].contains(&change),
             "one value",
             "set, set_from or keep",
         ),
-        settings::Shape::Options => (
+        settings::ValueShape::Options => (
             !change.starts_with("set"),
             "a list of options",
             "add, remove or keep",
         ),
     };
     if !fitting {
-        problems.report(
+        problems.report_mistake(
             fields.key_span(change),
             format!("{} is {is}: `{change}` does not fit", setting.name),
             help,
@@ -272,7 +286,7 @@ fn fits_shape(
     fitting
 }
 
-/// mkfs options that decide sizes and names, not the guarantees of a file system.
+/// mkfs options that affect sizes and names, but not the guarantees of a file system.
 const MKFS_OPTIONS: [&str; 12] = [
     "-b", "-d", "-E", "-i", "-I", "-l", "-L", "-m", "-n", "-N", "-s", "-T",
 ];
@@ -280,8 +294,9 @@ const MKFS_OPTIONS: [&str; 12] = [
 /// Feature words that drop all defaults of mkfs, including the journal (mke2fs(8)).
 const FEATURE_RESETS: [&str; 2] = ["none", "clear"];
 
-/// What is wrong with a word in a user's option list, which ends up in a command or in fstab.
-fn option_mistake(setting: &Setting, word: &str) -> Option<&'static str> {
+/// Help text for a word that must not be in a user's list, because the word ends up in a command or
+/// in fstab. `None` if the word is allowed.
+fn option_word_error(setting: &Setting, word: &str) -> Option<&'static str> {
     let of = |more: &'static str| move |c: char| c.is_ascii_alphanumeric() || more.contains(c);
     if setting.kind.is_list_of_words() {
         let name = word.strip_prefix('^').unwrap_or(word);
@@ -298,25 +313,25 @@ fn option_mistake(setting: &Setting, word: &str) -> Option<&'static str> {
             .is_some_and(|first| MKFS_OPTIONS.contains(&first));
         let fits = known && word.chars().all(of("_.:=/,- "));
         return (!fits).then_some(
-            "write one option with its value, such as \"-b 4096\"; features belong into mkfs.features",
+            "write one option with its value, such as \"-b 4096\"; features belong in mkfs.features",
         );
     }
     None
 }
 
-/// Reports a word with more than one option: only the first would be judged.
+/// Reports a word that holds more than one option, because only the first would be judged.
 fn check_single_option(
     word: &SpannedText,
     setting: Option<&'static Setting>,
     problems: &mut Diagnostics,
 ) {
     let Some(setting) = setting else { return };
-    // mkfs options are written as on its command line, with their values.
+    // mkfs options are written as on the command line, with their values.
     let as_written = !setting.kind.is_list_of_words();
     let odd = |c: char| c == ',' || c.is_whitespace() || "'\"".contains(c);
     let place = word.text.find(odd).filter(|_| !as_written);
     let (at, what) = match (place, word.text.trim().is_empty()) {
-        (_, true) => (0..word.text.len(), "an option without a word".to_owned()),
+        (_, true) => (0..word.text.len(), "an empty option".to_owned()),
         (Some(at), _) => {
             let c = word
                 .text
@@ -341,7 +356,7 @@ fn check_single_option(
         .filter(|one| !one.is_empty())
         .map(|one| format!("\"{one}\""))
         .collect();
-    problems.report(
+    problems.report_mistake(
         word.span_of_part(at),
         what,
         format!("one option each: [{}]", words.join(", ")),
@@ -354,7 +369,7 @@ fn parse_options(
     setting: Option<&'static Setting>,
     problems: &mut Diagnostics,
 ) -> Option<Vec<String>> {
-    let words = fields.texts(key, problems)?;
+    let words = fields.parse_text_list(key, problems)?;
     if !fields
         .get(key)
         .is_some_and(|item| item.get_ref().is_array())
@@ -362,30 +377,30 @@ fn parse_options(
         return None;
     }
     if words.is_empty() {
-        problems.missing_entry(
+        problems.report_missing_entry(
             fields,
             format!("`{key}` is empty"),
-            format!("`{key}` lists what is meant: [\"noatime\"]"),
+            format!("`{key}` needs at least one option: [\"noatime\"]"),
         );
         return None;
     }
-    let before = problems.count();
+    let before = problems.mistake_count();
     for word in &words {
         check_single_option(word, setting, problems);
     }
-    (problems.count() == before).then(|| words.into_iter().map(|word| word.text).collect())
+    (problems.mistake_count() == before).then(|| words.into_iter().map(|word| word.text).collect())
 }
 
 fn parse_list_fact(
     key: &str,
     fields: &CheckedTable<'_>,
-    sight: &VisibleScopes,
+    sight: &FactVisibility,
     problems: &mut Diagnostics,
 ) -> Option<&'static KeyInfo> {
     let item = fields.get(key)?;
     let fact = condition::parse_fact(item, sight, problems)?;
     if !fact.kind.is_list() {
-        problems.report(
+        problems.report_mistake(
             item,
             format!("{} is {}, not a list", fact.name, fact.kind.description()),
             "`walwise facts --list` shows which facts are lists",
@@ -395,15 +410,19 @@ fn parse_list_fact(
     Some(fact)
 }
 
-fn parse_set(
+fn parse_set_value(
     value: &SpannedText,
     setting: Option<&'static Setting>,
     problems: &mut Diagnostics,
 ) -> Option<ChangeSpec> {
-    if !Template::parse(&value.text, catalog::find).1.is_empty() || value.text.contains('{') {
-        problems.report(
+    if !Template::parse(&value.text, catalog::find_by_name)
+        .1
+        .is_empty()
+        || value.text.contains('{')
+    {
+        problems.report_mistake(
             value,
-            "a value is not a text with facts in it",
+            "a value cannot contain facts",
             "set_from = \"fact.name\" takes the value from a fact",
         );
         return None;
@@ -417,9 +436,9 @@ fn parse_set(
         _ => &[],
     };
     if !words.is_empty() && !words.contains(&value.text.as_str()) {
-        problems.unrecognised_value(
+        problems.report_unknown_word(
             value,
-            format!("the setting is never `{}`", value.text),
+            format!("the setting cannot be `{}`", value.text),
             &value.text,
             words.iter().copied(),
         );
@@ -429,9 +448,9 @@ fn parse_set(
         let kind = setting
             .current
             .map_or_else(|| "text".to_owned(), |fact| fact.kind.description());
-        problems.report(
+        problems.report_mistake(
             value,
-            format!("{} is never `{}`", setting.name, value.text),
+            format!("{} cannot be `{}`", setting.name, value.text),
             format!("it is {kind}"),
         );
         return None;
@@ -446,7 +465,7 @@ fn parse_rank(item: SpannedValue<'_>, problems: &mut Diagnostics) -> Option<u32>
         .and_then(|rank| rank.as_str().parse().ok())
         .filter(|rank| *rank > 0);
     if rank.is_none() {
-        problems.report(
+        problems.report_mistake(
             item,
             "a rank is a whole number from 1",
             "write rank = 1 for the first choice",
@@ -455,38 +474,40 @@ fn parse_rank(item: SpannedValue<'_>, problems: &mut Diagnostics) -> Option<u32>
     rank
 }
 
-fn warn_destructive(text: &SpannedText, problems: &mut Diagnostics) {
-    let Some(range) = destructive_word(&text.text) else {
+fn warn_destructive_command(text: &SpannedText, problems: &mut Diagnostics) {
+    let Some(range) = find_destructive_word(&text.text) else {
         return;
     };
     let word = text.text.get(range.clone()).unwrap_or_default();
     problems.note(
         text.span_of_part(range),
-        format!("this command looks as if it destroys data: `{word}`"),
-        "walwise checks no command of a user's rule; be sure of this one",
+        format!("this command may destroy data: `{word}`"),
+        "walwise does not check commands of a user's rule; make sure that this one is safe",
     );
 }
 
 fn parse_command(
     text: &SpannedText,
-    sight: &VisibleScopes,
+    sight: &FactVisibility,
     problems: &mut Diagnostics,
 ) -> Option<Template> {
     if text.text.contains('\n') {
-        problems.report(
+        problems.report_mistake(
             text,
             "a command is one line",
-            "write several commands as several texts: [\"…\", \"…\"]",
+            "write several commands as several strings: [\"…\", \"…\"]",
         );
         return None;
     }
-    if quotes_a_placeholder(&text.text) {
-        problems.report(
+    if has_quoted_placeholder(&text.text) {
+        problems.report_mistake(
             text,
             "a fact between quotes",
-            "write the fact without quotes around it: it comes out quoted",
+            "write the fact without quotes around it: walwise quotes the value",
         );
         return None;
     }
-    Some(checked_template(&text.text, &text.span, sight, problems))
+    Some(parse_checked_template(
+        &text.text, &text.span, sight, problems,
+    ))
 }

@@ -1,5 +1,5 @@
-//! Conditions: quantifiers, combinations and tests, and whether their facts are visible from the
-//! rule's subject.
+//! Parses conditions (quantifiers, combinations and tests) and checks that their facts are visible
+//! from the rule's subject.
 
 use super::fields::{
     CheckedTable, SpannedText, SpannedValue, TableSchema, parse_list, parse_text, safe_name,
@@ -13,22 +13,22 @@ use toml::de::DeValue;
 
 use crate::facts::{KeyInfo, Scope, Value, catalog};
 use crate::rules::diagnostic::{Diagnostics, Span};
-use crate::rules::model::{Condition, Op, Relation, Test};
-use crate::rules::{needs, suggest};
+use crate::rules::model::{Condition, FactTest, QuantifiedElement, TestOperator};
+use crate::rules::{deciding_facts, suggest};
 use crate::ternary::Ternary;
 
 const COMBINATIONS: [&str; 5] = ["all", "any", "not", "every", "some"];
 
-/// The scopes visible to a condition: those of the rule's subject, and of the quantifiers around
-/// it.
+/// The scopes visible to a condition: the scopes linked to the rule's subject, and the scopes of
+/// the enclosing quantifiers.
 #[derive(Clone, Debug)]
-pub(super) struct VisibleScopes {
-    /// `None` if the rule does not name it; then every fact is visible.
+pub(super) struct FactVisibility {
+    /// `None` if the rule names no scope; then every fact is visible.
     scope: Option<Scope>,
     elements: Vec<Scope>,
 }
 
-impl VisibleScopes {
+impl FactVisibility {
     pub fn for_subject(scope: Option<Scope>) -> Self {
         Self {
             scope,
@@ -36,14 +36,19 @@ impl VisibleScopes {
         }
     }
 
-    fn in_element(&self, relation: Relation) -> Self {
+    fn inside_quantifier(&self, relation: QuantifiedElement) -> Self {
         let mut inside = self.clone();
         inside.elements.push(relation.scope());
         inside
     }
 
-    /// Reports a fact that is not visible.
-    pub fn check_fact(&self, fact: &KeyInfo, span: &Span, problems: &mut Diagnostics) -> bool {
+    /// Returns whether the fact is visible, and reports a fact that is not.
+    pub fn check_fact_visible(
+        &self,
+        fact: &KeyInfo,
+        span: &Span,
+        problems: &mut Diagnostics,
+    ) -> bool {
         let Some(from) = self.scope else { return true };
         let scope = fact.scope;
         if scope == Scope::Host
@@ -57,14 +62,14 @@ impl VisibleScopes {
             Scope::Device | Scope::Mount if from == Scope::Host => {
                 format!("write the rule for = \"{scope}\"")
             }
-            Scope::Device => "ask it of the stack: every = \"leaf\", some = \"layer\"".to_owned(),
-            Scope::Mount => "ask it of the stack: every = \"mount\", some = \"mount\"".to_owned(),
+            Scope::Device => "test it in the stack: every = \"leaf\", some = \"layer\"".to_owned(),
+            Scope::Mount => "test it in the stack: every = \"mount\", some = \"mount\"".to_owned(),
             scope => format!("write the rule for = \"{scope}\""),
         };
-        problems.report(
+        problems.report_mistake(
             span,
             format!(
-                "{} is a fact of a {scope}, and a {from} does not have exactly one",
+                "{} is a fact of a {scope}, and a {from} may have none or several",
                 fact.name
             ),
             help,
@@ -73,7 +78,7 @@ impl VisibleScopes {
     }
 }
 
-/// The scopes of which a subject has exactly one other subject, in which facts are looked up.
+/// Other scopes in which a subject of `scope` has one linked subject, whose facts a rule can use.
 fn linked_scopes(scope: Scope) -> &'static [Scope] {
     match scope {
         Scope::Target => &[Scope::Mount, Scope::Device, Scope::Cluster],
@@ -84,14 +89,14 @@ fn linked_scopes(scope: Scope) -> &'static [Scope] {
     }
 }
 
-/// `None` if anything in it is wrong; every mistake in it is reported.
+/// `None` if any part of the condition has a mistake; every mistake is reported.
 pub(super) fn parse_condition(
     item: SpannedValue<'_>,
-    sight: &VisibleScopes,
+    sight: &FactVisibility,
     problems: &mut Diagnostics,
 ) -> Option<Condition> {
     let Some(table) = item.get_ref().as_table() else {
-        problems.report(
+        problems.report_mistake(
             item,
             format!("a condition is a table, found {}", value_kind(item)),
             "such as { fact = \"mount.fstype\", is = \"ext4\" }",
@@ -111,9 +116,9 @@ pub(super) fn parse_condition(
             let help = table
                 .keys()
                 .find_map(|key| suggest::did_you_mean(key.get_ref(), known()));
-            problems.missing_entry(
+            problems.report_missing_entry(
                 item,
-                "this is no condition",
+                "this is not a condition",
                 help.unwrap_or_else(|| {
                     format!("one of: {}", known().collect::<Vec<_>>().join(", "))
                 }),
@@ -121,7 +126,7 @@ pub(super) fn parse_condition(
             None
         }
         heads => {
-            problems.report(
+            problems.report_mistake(
                 item,
                 format!("{} in one condition", heads.join(" and ")),
                 "put them into one list: all = [ {..}, {..} ]",
@@ -134,7 +139,7 @@ pub(super) fn parse_condition(
 fn parse_combination(
     head: &str,
     item: SpannedValue<'_>,
-    sight: &VisibleScopes,
+    sight: &FactVisibility,
     problems: &mut Diagnostics,
 ) -> Option<Condition> {
     let (required, quantifier): (&'static [&'static str], _) = match head {
@@ -149,15 +154,23 @@ fn parse_combination(
         required,
         optional: &[],
     };
-    let fields = CheckedTable::open(item, &shape, problems)?;
+    let fields = CheckedTable::from_item(item, &shape, problems)?;
     if let Some(build) = quantifier {
-        let relation = fields.choice(head, &Relation::ALL, Relation::as_str, problems);
-        let inside = relation.map_or_else(|| sight.clone(), |relation| sight.in_element(relation));
+        let relation = fields.parse_choice(
+            head,
+            &QuantifiedElement::ALL,
+            QuantifiedElement::as_str,
+            problems,
+        );
+        let inside = relation.map_or_else(
+            || sight.clone(),
+            |relation| sight.inside_quantifier(relation),
+        );
         let holds = fields
             .get("holds")
             .and_then(|holds| parse_condition(holds, &inside, problems));
         if sight.scope == Some(Scope::Host) {
-            problems.report(
+            problems.report_mistake(
                 item,
                 "the host has no stack to quantify over",
                 "write the rule for = \"mount\" or for = \"target\"",
@@ -181,7 +194,7 @@ fn parse_combination(
         .as_array()
         .is_some_and(|list| list.is_empty())
     {
-        problems.missing_entry(
+        problems.report_missing_entry(
             inner,
             format!("`{head}` is empty"),
             "write conditions between the brackets",
@@ -198,21 +211,21 @@ fn parse_combination(
     })
 }
 
-/// The largest number of tests of one fact that are checked against each other.
+/// Largest number of tests of one fact that are checked against each other.
 const MAX_CHECKED_TESTS: usize = 4;
 
-/// Reports a test that contradicts those before it, so that no value satisfies all.
+/// Reports a test that contradicts earlier tests of the fact, so that no value satisfies them all.
 fn check_satisfiable(
     read: &[Condition],
     items: &[Spanned<DeValue<'_>>],
     problems: &mut Diagnostics,
 ) -> bool {
-    let mut seen: BTreeMap<&str, Vec<&Test>> = BTreeMap::new();
+    let mut seen: BTreeMap<&str, Vec<&FactTest>> = BTreeMap::new();
     for (cond, item) in read.iter().zip(items) {
         let Condition::Fact(test) = cond else {
             continue;
         };
-        if let Op::Known(_) | Op::Exists(_) = test.op {
+        if let TestOperator::Known(_) | TestOperator::Exists(_) = test.op {
             continue;
         }
         let tests = seen.entry(test.fact.name).or_default();
@@ -224,10 +237,12 @@ fn check_satisfiable(
         };
         if tests.len() > 1
             && tests.len() <= MAX_CHECKED_TESTS
-            && !needs::domain::distinct_values(tests).iter().any(holds)
+            && !deciding_facts::test_values::distinct_values(tests)
+                .iter()
+                .any(holds)
         {
             let others: Vec<String> = tests.iter().map(|test| test.label()).collect();
-            problems.report(
+            problems.report_mistake(
                 item,
                 format!("this is never true: {}", others.join(", and ")),
                 "to accept any of several, use in = [..] for values or any = [..] for tests",
@@ -240,16 +255,16 @@ fn check_satisfiable(
 
 fn parse_test(
     item: SpannedValue<'_>,
-    sight: &VisibleScopes,
+    sight: &FactVisibility,
     problems: &mut Diagnostics,
-) -> Option<Test> {
+) -> Option<FactTest> {
     let table = item.get_ref().as_table()?;
     let mut misspelt = false;
     for key in table.keys() {
         let name = key.get_ref().as_ref();
         if name != "fact" && !OPERATORS.contains(&name) {
             misspelt = true;
-            problems.unrecognised_value(
+            problems.report_unknown_word(
                 key,
                 format!("unknown operator `{}`", safe_name(name)),
                 name,
@@ -266,11 +281,11 @@ fn parse_test(
         [operator] => {
             let (fact, value) = (fact?, table.get(*operator)?);
             let op = value::parse_operator(fact, operator, value, problems)?;
-            (!misspelt).then_some(Test { fact, op })
+            (!misspelt).then_some(FactTest { fact, op })
         }
         [] if misspelt => None,
         [] => {
-            problems.missing_entry(
+            problems.report_missing_entry(
                 item,
                 "a test without an operator",
                 format!("one of: {}", OPERATORS.join(", ")),
@@ -278,7 +293,7 @@ fn parse_test(
             None
         }
         used => {
-            problems.report(
+            problems.report_mistake(
                 item,
                 format!("{} in one test", used.join(" and ")),
                 "write one test for each, in all = [..]",
@@ -288,44 +303,44 @@ fn parse_test(
     }
 }
 
-/// A fact that exists and is visible.
+/// The fact must exist and be visible.
 pub(super) fn parse_fact(
     item: SpannedValue<'_>,
-    sight: &VisibleScopes,
+    sight: &FactVisibility,
     problems: &mut Diagnostics,
 ) -> Option<&'static KeyInfo> {
     let SpannedText { text, span } = parse_text(item, problems)?;
-    visible_fact(&text, &span, sight, problems)
+    find_visible_fact(&text, &span, sight, problems)
 }
 
-/// The same for a name within a text.
-pub(super) fn visible_fact(
+/// Like [`parse_fact`], for a name within a text.
+pub(super) fn find_visible_fact(
     name: &str,
     span: &Span,
-    sight: &VisibleScopes,
+    sight: &FactVisibility,
     problems: &mut Diagnostics,
 ) -> Option<&'static KeyInfo> {
-    known_fact(name, span, problems).filter(|fact| sight.check_fact(fact, span, problems))
+    find_fact(name, span, problems).filter(|fact| sight.check_fact_visible(fact, span, problems))
 }
 
-/// A fact that exists, visible or not.
-pub(super) fn known_fact(
+/// The fact must exist, but need not be visible.
+pub(super) fn find_fact(
     name: &str,
     span: &Span,
     problems: &mut Diagnostics,
 ) -> Option<&'static KeyInfo> {
-    let fact = catalog::find(name);
+    let fact = catalog::find_by_name(name);
     if fact.is_none() {
-        let names = catalog::all().map(|info| info.name);
-        let help = if problems.is_full() {
+        let names = catalog::all_keys().map(|info| info.name);
+        let help = if problems.is_mistake_limit_reached() {
             None
         } else {
             suggest::did_you_mean(name, names)
         };
-        problems.report(
+        problems.report_mistake(
             span,
             format!("unknown fact `{}`", safe_name(name)),
-            help.unwrap_or_else(|| "`walwise facts --list` names them all".to_owned()),
+            help.unwrap_or_else(|| "`walwise facts --list` lists all facts".to_owned()),
         );
     }
     fact

@@ -1,12 +1,12 @@
-//! The examples of a rule, which are its tests.
+//! Parses the examples of a rule, which are its tests.
 
 use super::advice;
-use super::condition::{self, VisibleScopes};
+use super::condition::{self, FactVisibility};
 use super::fields::{CheckedTable, SpannedText, SpannedValue, TableSchema, safe_name, value_kind};
 use super::value;
 use crate::facts::{KeyInfo, Reading, Scope, Source, UnknownReason, Value, ValueKind};
 use crate::rules::diagnostic::Diagnostics;
-use crate::rules::model::{Example, ExampleFact, ExampleStack, ExpectedOutcome};
+use crate::rules::model::{ExampleFact, ExampleStack, ExpectedOutcome, RuleExample};
 
 const EXAMPLE: TableSchema = TableSchema {
     what: "this example",
@@ -25,62 +25,62 @@ const UNKNOWN_READINGS: [(&str, UnknownReason); 6] = [
 
 pub(super) fn parse_example(
     item: SpannedValue<'_>,
-    sight: &VisibleScopes,
+    sight: &FactVisibility,
     problems: &mut Diagnostics,
-) -> Option<Example> {
-    let before = problems.count();
-    let fields = CheckedTable::open(item, &EXAMPLE, problems)?;
-    let name = fields.text("name", problems);
+) -> Option<RuleExample> {
+    let before = problems.mistake_count();
+    let fields = CheckedTable::from_item(item, &EXAMPLE, problems)?;
+    let name = fields.parse_text_field("name", problems);
     let facts = fields
         .get("facts")
         .map(|item| parse_facts(item, sight, problems))
         .unwrap_or_default();
     let stack = parse_stack(&fields, problems);
-    let expect = fields.choice(
+    let expect = fields.parse_choice(
         "expect",
         &ExpectedOutcome::ALL,
         ExpectedOutcome::as_str,
         problems,
     );
-    let advise = fields.texts("advise", problems);
+    let advise = fields.parse_text_list("advise", problems);
     for name in advise.iter().flatten() {
         advice::parse_setting(name, problems);
     }
-    if problems.count() > before {
+    if problems.mistake_count() > before {
         return None;
     }
-    Some(Example {
+    Some(RuleExample {
         name: name?.text,
         facts,
         stack,
         expect: expect?,
         advise: advise.map(|names| names.into_iter().map(|name| name.text).collect()),
-        line: problems.line(item.span().start),
+        line: problems.line_of_offset(item.span().start),
     })
 }
 
-/// The facts of the rule's subject and of those linked to it.
+/// Facts of the rule's subject and of the linked subjects.
 pub(super) fn parse_facts(
     item: SpannedValue<'_>,
-    sight: &VisibleScopes,
+    sight: &FactVisibility,
     problems: &mut Diagnostics,
 ) -> Vec<ExampleFact> {
     let named = named_facts(item, problems, |name, problems| {
-        condition::visible_fact(&name.text, &name.span, sight, problems)
+        condition::find_visible_fact(&name.text, &name.span, sight, problems)
     });
     fact_readings(named, problems)
 }
 
 type FactAssignments<'a> = Vec<(&'static KeyInfo, SpannedValue<'a>)>;
 
-/// The facts of a table whose names `find` accepts.
+/// Facts of a table whose names `find` accepts.
 fn named_facts<'a>(
     item: SpannedValue<'a>,
     problems: &mut Diagnostics,
     mut find: impl FnMut(&SpannedText, &mut Diagnostics) -> Option<&'static KeyInfo>,
 ) -> FactAssignments<'a> {
     let Some(table) = item.get_ref().as_table() else {
-        problems.report(
+        problems.report_mistake(
             item,
             format!("facts are a table, found {}", value_kind(item)),
             "{ \"mount.fstype\" = \"ext4\" }",
@@ -111,13 +111,13 @@ fn parse_stack(fields: &CheckedTable<'_>, problems: &mut Diagnostics) -> Option<
         .any(|key| fields.get(key).is_some());
     let mut of = |key: &str, scope: Scope| -> Vec<Vec<ExampleFact>> {
         let mut elements = Vec::new();
-        for item in fields.tables(key, problems) {
+        for item in fields.table_list(key, problems) {
             let named = named_facts(item, problems, |name, problems| {
-                let fact = condition::known_fact(&name.text, &name.span, problems)?;
+                let fact = condition::find_fact(&name.text, &name.span, problems)?;
                 if fact.scope == scope {
                     return Some(fact);
                 }
-                problems.report(
+                problems.report_mistake(
                     name,
                     format!(
                         "{} is a fact of a {}, not of a {scope}",
@@ -139,8 +139,8 @@ fn parse_stack(fields: &CheckedTable<'_>, problems: &mut Diagnostics) -> Option<
     listed.then_some(stack)
 }
 
-/// A value, or `?why` for an unknown reading. A version ending in ` backports` is of a backporting
-/// vendor.
+/// Parses a value, or `?reason` for an unknown reading. A version that ends in ` backports` belongs
+/// to a vendor that backports.
 pub(super) fn parse_reading(
     fact: &KeyInfo,
     item: SpannedValue<'_>,
@@ -149,9 +149,9 @@ pub(super) fn parse_reading(
     if let Some(word) = item.get_ref().as_str().filter(|text| text.starts_with('?')) {
         let why = UNKNOWN_READINGS.iter().find(|(name, _)| *name == word);
         if why.is_none() {
-            problems.unrecognised_value(
+            problems.report_unknown_word(
                 item,
-                format!("`{}` is no kind of unknown reading", safe_name(word)),
+                format!("`{}` is not a kind of unknown reading", safe_name(word)),
                 word,
                 UNKNOWN_READINGS.iter().map(|(name, _)| *name),
             );
@@ -160,7 +160,7 @@ pub(super) fn parse_reading(
     }
     let mut value = value::parse_value(fact, item, problems)?;
     if let (ValueKind::Version, Value::Version(version)) = (fact.kind, &value)
-        && version.tail().ends_with(" backports")
+        && version.vendor_tail().ends_with(" backports")
     {
         value = Value::Version(version.clone().with_backports(true));
     }

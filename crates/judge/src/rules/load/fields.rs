@@ -1,7 +1,7 @@
 //! Reads the fields of a table: presence, type, and the likely intention of unknown keys.
 //!
-//! Decoded by hand, because a derived decoder stops at the first mistake or silently drops misspelt
-//! operators.
+//! The fields are decoded by hand, because a derived decoder stops at the first mistake or silently
+//! drops misspelt operators.
 
 use jiff::civil::Date;
 use toml::Spanned;
@@ -12,7 +12,6 @@ use crate::rules::Level;
 use crate::rules::diagnostic::{Diagnostics, HasSpan, Span};
 use crate::text::is_display_unsafe;
 
-/// In bytes.
 const MAX_TEXT_BYTES: usize = 4000;
 const MAX_LIST_ITEMS: usize = 1000;
 
@@ -25,22 +24,22 @@ pub(super) struct SpannedText {
 }
 
 impl HasSpan for SpannedText {
-    fn to_span(&self) -> Span {
+    fn span(&self) -> Span {
         self.span.clone()
     }
 }
 
 impl HasSpan for CheckedTable<'_> {
-    fn to_span(&self) -> Span {
+    fn span(&self) -> Span {
         self.span.clone()
     }
 }
 
 impl SpannedText {
-    /// The place of a part of the text: exact if the file holds the text literally, otherwise the
-    /// whole.
+    /// The part's place in the file if the file holds the text literally, otherwise the place of
+    /// the whole text.
     pub fn span_of_part(&self, part: std::ops::Range<usize>) -> Span {
-        // Literal text has one quote on either side, or three; any other notation is longer.
+        // A literal text has one or three quotes on each side; any other notation is longer.
         let quotes = match self.span.len().checked_sub(self.text.len()) {
             Some(2) => 1,
             Some(6) => 3,
@@ -57,22 +56,22 @@ pub(super) struct TableSchema {
     pub optional: &'static [&'static str],
 }
 
-/// A table whose keys have been checked.
+/// A table whose keys were checked against a schema.
 pub(super) struct CheckedTable<'a> {
     table: &'a DeTable<'a>,
-    /// The place for mistakes about the whole table: its name, if it has one.
+    /// Place for mistakes that concern the whole table: its name, if the table has one.
     pub span: Span,
 }
 
 impl<'a> CheckedTable<'a> {
     /// Reports unknown and missing keys.
-    pub fn open(
+    pub fn from_item(
         item: SpannedValue<'a>,
         shape: &TableSchema,
         problems: &mut Diagnostics,
     ) -> Option<Self> {
         let Some(table) = item.get_ref().as_table() else {
-            problems.report(
+            problems.report_mistake(
                 item,
                 format!("{} is a table, found {}", shape.what, value_kind(item)),
                 format!("write its keys: {}", shape.required.join(", ")),
@@ -97,7 +96,7 @@ impl<'a> CheckedTable<'a> {
         for key in table.keys() {
             let name = key.get_ref().as_ref();
             if !required.contains(&name) && !optional.contains(&name) {
-                problems.unrecognised_value(
+                problems.report_unknown_word(
                     key,
                     format!("unknown key `{}` in {what}", safe_name(name)),
                     name,
@@ -121,7 +120,11 @@ impl<'a> CheckedTable<'a> {
                 [one] => format!("add a line {} = …", one.trim_matches('`')),
                 _ => "add a line for each".to_owned(),
             };
-            problems.missing_entry(&span, format!("{what} lacks {}", lacking.join(", ")), help);
+            problems.report_missing_entry(
+                &span,
+                format!("{what} lacks {}", lacking.join(", ")),
+                help,
+            );
         }
         Self { table, span }
     }
@@ -130,77 +133,81 @@ impl<'a> CheckedTable<'a> {
         self.table.get(key)
     }
 
-    /// The place of a key, or of the table if the key is absent.
+    /// Place of the key, or of the table if the key is absent.
     pub fn key_span(&self, key: &str) -> Span {
         self.table
             .get_key_value(key)
-            .map_or_else(|| self.to_span(), |(key, _)| key.span())
+            .map_or_else(|| self.span(), |(key, _)| key.span())
     }
 
-    pub fn text(&self, key: &str, problems: &mut Diagnostics) -> Option<SpannedText> {
+    pub fn parse_text_field(&self, key: &str, problems: &mut Diagnostics) -> Option<SpannedText> {
         parse_text(self.get(key)?, problems)
     }
 
-    /// A day, with or without quotes: `2027-03-31`.
-    pub fn date(&self, key: &str, problems: &mut Diagnostics) -> Option<Date> {
+    /// Parses a day, with or without quotes: `2027-03-31`.
+    pub fn parse_date(&self, key: &str, problems: &mut Diagnostics) -> Option<Date> {
         let item = self.get(key)?;
         let written = match item.get_ref() {
             DeValue::Datetime(date) => date.to_string(),
-            _ => self.text(key, problems)?.text,
+            _ => self.parse_text_field(key, problems)?.text,
         };
         let date = parse_day(&written);
         if date.is_none() {
-            problems.report(
+            problems.report_mistake(
                 item,
-                format!("`{}` is no day", safe_name(&written)),
-                "write a day as 2027-03-31",
+                format!("`{}` is not a date", safe_name(&written)),
+                "write the date as 2027-03-31",
             );
         }
         date
     }
 
     /// `None` if the key is absent.
-    pub fn texts(&self, key: &str, problems: &mut Diagnostics) -> Option<Vec<SpannedText>> {
+    pub fn parse_text_list(
+        &self,
+        key: &str,
+        problems: &mut Diagnostics,
+    ) -> Option<Vec<SpannedText>> {
         self.get(key).map(|item| parse_texts(item, problems))
     }
 
     /// Empty if the key is absent.
-    pub fn tables(&self, key: &str, problems: &mut Diagnostics) -> &'a [Spanned<DeValue<'a>>] {
+    pub fn table_list(&self, key: &str, problems: &mut Diagnostics) -> &'a [Spanned<DeValue<'a>>] {
         self.get(key)
             .map(|item| parse_list(item, problems))
             .unwrap_or_default()
     }
 
-    /// A repeated table such as `[[rule]]`; empty if absent.
+    /// Repeated tables such as `[[rule]]`; empty if there are none.
     pub fn repeated_tables(
         &self,
         key: &str,
         problems: &mut Diagnostics,
     ) -> &'a [Spanned<DeValue<'a>>] {
         if self.get(key).is_some_and(|item| item.get_ref().is_table()) {
-            problems.report(
+            problems.report_mistake(
                 self.key_span(key),
                 format!("`{key}` as a single table"),
                 format!("a file can have several: write [[{key}]]"),
             );
             return &[];
         }
-        self.tables(key, problems)
+        self.table_list(key, problems)
     }
 
-    pub fn choice<T: Copy>(
+    pub fn parse_choice<T: Copy>(
         &self,
         key: &str,
         all: &[T],
         word: fn(T) -> &'static str,
         problems: &mut Diagnostics,
     ) -> Option<T> {
-        let SpannedText { text, span } = self.text(key, problems)?;
+        let SpannedText { text, span } = self.parse_text_field(key, problems)?;
         let meant = all.iter().copied().find(|one| word(*one) == text);
         if meant.is_none() {
-            problems.unrecognised_value(
+            problems.report_unknown_word(
                 span,
-                format!("`{key}` is never `{text}`"),
+                format!("`{key}` cannot be `{text}`"),
                 &text,
                 all.iter().map(|one| word(*one)),
             );
@@ -208,15 +215,15 @@ impl<'a> CheckedTable<'a> {
         meant
     }
 
-    /// `option` is the former word for `optional`.
-    pub fn level(&self, all: &[Level], problems: &mut Diagnostics) -> Option<Level> {
+    /// Accepts the former word `option` for `optional`.
+    pub fn parse_level(&self, all: &[Level], problems: &mut Diagnostics) -> Option<Level> {
         let is_former = self
             .get("level")
             .is_some_and(|item| item.get_ref().as_str() == Some("option"));
         if is_former && all.contains(&Level::Optional) {
             return Some(Level::Optional);
         }
-        self.choice("level", all, Level::as_str, problems)
+        self.parse_choice("level", all, Level::as_str, problems)
     }
 }
 
@@ -225,7 +232,7 @@ pub(super) fn parse_text(
     problems: &mut Diagnostics,
 ) -> Option<SpannedText> {
     let Some(text) = item.get_ref().as_str() else {
-        problems.report(
+        problems.report_mistake(
             item,
             format!("expected text in quotes, found {}", value_kind(item)),
             "write it in quotes",
@@ -233,18 +240,18 @@ pub(super) fn parse_text(
         return None;
     };
     if text.chars().any(|c| is_display_unsafe(c) && c != '\n') {
-        problems.report(
+        problems.report_mistake(
             item,
             "characters that cannot be shown safely",
-            "write it without control characters and without characters that change how others are shown",
+            "remove control characters, and characters that change how others are displayed",
         );
         return None;
     }
     if text.len() > MAX_TEXT_BYTES {
-        problems.report(
+        problems.report_mistake(
             item,
             format!(
-                "a text of {} bytes; the longest that is read has {MAX_TEXT_BYTES}",
+                "a string of {} bytes; the limit is {MAX_TEXT_BYTES}",
                 text.len()
             ),
             "say it in fewer words",
@@ -269,7 +276,7 @@ pub(super) fn parse_list<'a>(
     problems: &mut Diagnostics,
 ) -> &'a [Spanned<DeValue<'a>>] {
     let Some(list) = item.get_ref().as_array() else {
-        problems.report(
+        problems.report_mistake(
             item,
             format!("expected a list in brackets, found {}", value_kind(item)),
             "write it in brackets: [ … ]",
@@ -277,20 +284,20 @@ pub(super) fn parse_list<'a>(
         return &[];
     };
     if list.len() > MAX_LIST_ITEMS {
-        problems.report(
+        problems.report_mistake(
             item,
             format!(
-                "a list of {}; the longest that is read has {MAX_LIST_ITEMS}",
+                "a list of {} items; the limit is {MAX_LIST_ITEMS}",
                 list.len()
             ),
-            "put what it lists into several rules",
+            "split the list over several rules",
         );
         return &[];
     }
     list
 }
 
-/// The kind of value in words.
+/// The type of the value in words.
 pub(super) fn value_kind(item: SpannedValue<'_>) -> &'static str {
     match item.get_ref() {
         DeValue::String(_) => "text",
@@ -302,7 +309,7 @@ pub(super) fn value_kind(item: SpannedValue<'_>) -> &'static str {
     }
 }
 
-/// A name from the file, safe to show in a message.
+/// A name from the file, with unsafe characters replaced for display.
 pub(super) fn safe_name(name: &str) -> String {
     crate::text::display_safe(name.as_bytes())
 }

@@ -1,7 +1,7 @@
-//! The keys that rules and releases share, and the cap of the verdict.
+//! Parses the keys that rules and releases share, and the cap of the verdict.
 
 use super::LoadedFile;
-use super::condition::{self, VisibleScopes};
+use super::condition::{self, FactVisibility};
 use super::fields::{CheckedTable, SpannedText};
 use super::prose::join_lines;
 use super::remedy::RemedyTemplates;
@@ -12,15 +12,14 @@ use crate::rules::Level;
 use crate::rules::diagnostic::Diagnostics;
 use crate::rules::template::Template;
 
-/// In bytes.
 const MAX_TITLE_BYTES: usize = 200;
 
-pub(super) struct RuleHead {
+pub(super) struct RuleHeader {
     pub id: Option<SpannedText>,
     pub since: Option<SpannedText>,
     pub checked: Option<Verification>,
     pub scope: Option<Scope>,
-    pub sight: VisibleScopes,
+    pub sight: FactVisibility,
     pub title: Option<SpannedText>,
     pub because: Option<SpannedText>,
     pub remedy: Option<SpannedText>,
@@ -34,84 +33,88 @@ pub(super) struct HeadTemplates {
     pub remedy: RemedyTemplates,
 }
 
-impl RuleHead {
+impl RuleHeader {
     pub fn parse(
         fields: &CheckedTable<'_>,
         loaded: &mut LoadedFile,
         problems: &mut Diagnostics,
     ) -> Self {
-        let id = fields.text("id", problems);
+        let id = fields.parse_text_field("id", problems);
         if let Some(id) = &id {
             loaded.ids.push((id.text.clone(), id.span.clone()));
             if !is_rule_id(&id.text) {
-                problems.report(
+                problems.report_mistake(
                     id,
-                    format!("`{}` is no id", id.text),
+                    format!("`{}` is not an id", id.text),
                     "such as \"mount.ext4-nobarrier\": lower-case words, digits and dashes, with a dot",
                 );
             }
         }
-        let scope = fields.choice("for", &Scope::ALL, Scope::as_str, problems);
-        let title = fields.text("title", problems);
+        let scope = fields.parse_choice("for", &Scope::ALL, Scope::as_str, problems);
+        let title = fields.parse_text_field("title", problems);
         if let Some(title) = title
             .as_ref()
             .filter(|title| title.text.len() > MAX_TITLE_BYTES)
         {
-            problems.report(
+            problems.report_mistake(
                 title,
                 format!(
-                    "a title of {} bytes; the longest has {MAX_TITLE_BYTES}",
+                    "a title of {} bytes; the limit is {MAX_TITLE_BYTES}",
                     title.text.len()
                 ),
                 "say the rest in `because`",
             );
         }
         let (remedy, no_remedy) = (
-            fields.text("remedy", problems),
-            fields.text("no_remedy", problems),
+            fields.parse_text_field("remedy", problems),
+            fields.parse_text_field("no_remedy", problems),
         );
-        let refs = fields.texts("refs", problems);
+        let refs = fields.parse_text_list("refs", problems);
         if fields
             .get("refs")
             .and_then(|refs| refs.get_ref().as_array())
             .is_some_and(|refs| refs.is_empty())
         {
-            problems.missing_entry(
+            problems.report_missing_entry(
                 fields,
                 "a rule without a source",
                 "add refs = [..] with its public sources",
             );
         }
-        let checked = fields.text("checked", problems).and_then(|stamp| {
-            let read = Verification::parse(&stamp.text);
-            read.map_err(|how| problems.report(stamp.span, "no valid check stamp", how.to_owned()))
+        let checked = fields
+            .parse_text_field("checked", problems)
+            .and_then(|stamp| {
+                let read = Verification::parse(&stamp.text);
+                read.map_err(|how| {
+                    problems.report_mistake(stamp.span, "not a valid check stamp", how.to_owned())
+                })
                 .ok()
-        });
+            });
         Self {
             id,
-            since: fields.text("since", problems),
+            since: fields.parse_text_field("since", problems),
             checked,
             scope,
-            sight: VisibleScopes::for_subject(scope),
+            sight: FactVisibility::for_subject(scope),
             title,
-            because: fields.text("because", problems),
+            because: fields.parse_text_field("because", problems),
             remedy,
             no_remedy,
             refs: refs.map(|refs| refs.into_iter().map(|source| source.text).collect()),
         }
     }
 
-    /// `{which}` needs a quantifier in the condition.
-    pub fn templates(&self, quantifies: bool, problems: &mut Diagnostics) -> HeadTemplates {
+    /// `{which}` is allowed only if the condition has a quantifier.
+    pub fn parse_templates(&self, quantifies: bool, problems: &mut Diagnostics) -> HeadTemplates {
         let mut parse = |text: &SpannedText| {
             let find =
-                |name: &str| condition::visible_fact(name, &text.span, &self.sight, problems);
+                |name: &str| condition::find_visible_fact(name, &text.span, &self.sight, problems);
             let template = Template::parse(&join_lines(&text.text), find).0;
-            if template.uses_which() && !quantifies {
-                problems.report(
+            if template.uses_which_placeholder() && !quantifies {
+                problems.report_mistake(
                     text,
                     "`{which}` without a quantifier in the condition",
-                    "write the condition with some = \"layer\" or the like",
+                    "use a quantifier in the condition, such as some = \"layer\"",
                 );
             }
             template
@@ -127,32 +130,30 @@ impl RuleHead {
     }
 }
 
-/// The verdicts to which a rule can cap.
 const CAPS: [VerdictKind; 2] = [VerdictKind::AtRisk, VerdictKind::Unproven];
 
-/// A capping rule must be at least as severe as the verdict it causes; *at risk* also needs a
-/// remedy.
-pub(super) fn parse_cap(
-    head: &RuleHead,
+/// The rule's level must be at least as severe as the cap; *at risk* also needs a remedy.
+pub(super) fn parse_verdict_cap(
+    head: &RuleHeader,
     fields: &CheckedTable<'_>,
     level: Option<Level>,
     problems: &mut Diagnostics,
 ) -> Option<VerdictKind> {
-    let caps = fields.choice("caps", &CAPS, VerdictKind::as_str, problems)?;
+    let caps = fields.parse_choice("caps", &CAPS, VerdictKind::as_str, problems)?;
     let least = if caps.is_at_risk() {
         Level::Critical
     } else {
         Level::Warning
     };
     if level.is_some_and(|level| level < least) {
-        problems.report(
+        problems.report_mistake(
             fields.key_span("level"),
             format!("a rule that caps to `{}` below this level", caps.as_str()),
             format!("level = \"{}\"", least.as_str()),
         );
     }
     if caps.is_at_risk() && head.remedy.is_none() {
-        problems.report(
+        problems.report_mistake(
             fields.key_span("caps"),
             format!("a rule that caps to `{}` without a remedy", caps.as_str()),
             "remedy = \"..\": what makes the data safe again?",

@@ -1,20 +1,21 @@
-//! Splits a rule file into its tables, each parsed separately if the whole cannot be. Broken syntax
-//! then affects only one rule. It splits at lines that look like table headers, even within
-//! multi-line texts; that happens only in files with broken syntax.
+//! Splits a rule file into tables, so that a syntax error affects only one rule.
+//!
+//! Lines that look like table headers split the file even within multi-line texts; this matters
+//! only for files with broken syntax.
 
-/// From one table header to the next; the first section starts with the file.
+/// Text from one table header to the next; the first section begins with the file.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) struct TableSection<'a> {
     pub text: &'a str,
-    /// Offset of its first byte.
+    /// Byte offset of the section in the file.
     pub start: usize,
-    /// The number of lines before it.
+    /// Number of lines before the section.
     pub lines: usize,
-    /// The word in its header; `None` without one.
+    /// Word in the table header; `None` for the section before the first header.
     pub name: Option<&'a str>,
 }
 
-/// The sections of a file; concatenated they are the file.
+/// Concatenated, the sections are the whole file.
 pub(super) fn table_sections(source: &str) -> Vec<TableSection<'_>> {
     let mut pieces = vec![TableSection {
         text: "",
@@ -41,7 +42,7 @@ pub(super) fn table_sections(source: &str) -> Vec<TableSection<'_>> {
     pieces
 }
 
-/// The word of a line that begins a top-level table, even if brackets are missing.
+/// The word of a top-level table header, even if brackets are missing.
 fn table_name(line: &str) -> Option<&str> {
     let inner = line
         .trim_start()

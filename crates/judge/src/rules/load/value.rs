@@ -1,11 +1,11 @@
-//! Values and operators of tests, checked against the kind of the fact.
+//! Parses values and operators of tests, and checks them against the kind of the fact.
 
 use toml::de::DeValue;
 
 use super::fields::{SpannedText, SpannedValue, parse_list, parse_text, parse_texts, value_kind};
 use crate::facts::{KeyInfo, Value, ValueKind};
 use crate::rules::diagnostic::Diagnostics;
-use crate::rules::model::Op;
+use crate::rules::model::TestOperator;
 use crate::version::Version;
 
 pub(super) const OPERATORS: [&str; 19] = [
@@ -30,7 +30,6 @@ pub(super) const OPERATORS: [&str; 19] = [
     "exists",
 ];
 
-/// Whether an operator makes sense for a kind of fact.
 fn operator_fits(operator: &str, kind: ValueKind) -> bool {
     match operator {
         "is" | "is_not" | "known" | "exists" => true,
@@ -59,13 +58,13 @@ pub(super) fn parse_operator(
     operator: &str,
     item: SpannedValue<'_>,
     problems: &mut Diagnostics,
-) -> Option<Op> {
+) -> Option<TestOperator> {
     if !operator_fits(operator, fact.kind) {
         let fitting: Vec<&str> = OPERATORS
             .into_iter()
             .filter(|one| operator_fits(one, fact.kind))
             .collect();
-        problems.report(
+        problems.report_mistake(
             item,
             format!(
                 "`{operator}` does not fit {}, which is {}",
@@ -81,61 +80,61 @@ pub(super) fn parse_operator(
             .into_iter()
             .filter_map(|word| check_choice(fact, word, problems))
             .collect();
-        non_empty(words, item, problems)
+        require_non_empty(words, item, problems)
     };
     match operator {
-        "is" => parse_value(fact, item, problems).map(Op::Is),
-        "is_not" => parse_value(fact, item, problems).map(Op::IsNot),
-        "in" => parse_values(fact, item, problems).map(Op::In),
-        "not_in" => parse_values(fact, item, problems).map(Op::NotIn),
-        "has" => parse_text_value(fact, item, problems).map(Op::Has),
-        "lacks" => parse_text_value(fact, item, problems).map(Op::Lacks),
-        "has_option" => parse_text_value(fact, item, problems).map(Op::HasOption),
-        "lacks_option" => parse_text_value(fact, item, problems).map(Op::LacksOption),
-        "has_any" => words(item, problems).map(Op::HasAny),
-        "at_least" => parse_value(fact, item, problems).map(Op::AtLeast),
-        "below" => parse_value(fact, item, problems).map(Op::Below),
+        "is" => parse_value(fact, item, problems).map(TestOperator::Is),
+        "is_not" => parse_value(fact, item, problems).map(TestOperator::IsNot),
+        "in" => parse_values(fact, item, problems).map(TestOperator::In),
+        "not_in" => parse_values(fact, item, problems).map(TestOperator::NotIn),
+        "has" => parse_text_value(fact, item, problems).map(TestOperator::Has),
+        "lacks" => parse_text_value(fact, item, problems).map(TestOperator::Lacks),
+        "has_option" => parse_text_value(fact, item, problems).map(TestOperator::HasOption),
+        "lacks_option" => parse_text_value(fact, item, problems).map(TestOperator::LacksOption),
+        "has_any" => words(item, problems).map(TestOperator::HasAny),
+        "at_least" => parse_value(fact, item, problems).map(TestOperator::AtLeast),
+        "below" => parse_value(fact, item, problems).map(TestOperator::Below),
         "fixed_in" => {
             let lines: Vec<Version> = parse_list(item, problems)
                 .iter()
                 .filter_map(|item| parse_version(item, problems))
                 .collect();
-            non_empty(lines, item, problems).map(Op::FixedIn)
+            require_non_empty(lines, item, problems).map(TestOperator::FixedIn)
         }
-        "build_at_least" => parse_build(item, problems).map(Op::BuildAtLeast),
-        "build_below" => parse_build(item, problems).map(Op::BuildBelow),
-        "starts_with" => parse_fragment(item, problems).map(Op::StartsWith),
-        "ends_with" => parse_fragment(item, problems).map(Op::EndsWith),
-        "contains" => parse_fragment(item, problems).map(Op::Contains),
+        "build_at_least" => parse_build_version(item, problems).map(TestOperator::BuildAtLeast),
+        "build_below" => parse_build_version(item, problems).map(TestOperator::BuildBelow),
+        "starts_with" => parse_fragment(item, problems).map(TestOperator::StartsWith),
+        "ends_with" => parse_fragment(item, problems).map(TestOperator::EndsWith),
+        "contains" => parse_fragment(item, problems).map(TestOperator::Contains),
         _ => match item.get_ref().as_bool() {
-            Some(exists) if operator == "exists" => Some(Op::Exists(exists)),
-            Some(known) => Some(Op::Known(known)),
+            Some(exists) if operator == "exists" => Some(TestOperator::Exists(exists)),
+            Some(known) => Some(TestOperator::Known(known)),
             None => report_wrong_kind(fact, "true or false", item, problems),
         },
     }
 }
 
-/// Every text contains the empty fragment, so that is an error.
+/// The empty fragment is an error, because every text contains it.
 fn parse_fragment(item: SpannedValue<'_>, problems: &mut Diagnostics) -> Option<String> {
     let SpannedText { text, span } = parse_text(item, problems)?;
     if text.is_empty() {
-        problems.report(
+        problems.report_mistake(
             span,
-            "every text contains the empty text",
-            "write the letters that are meant",
+            "every string contains the empty string",
+            "write at least one character",
         );
         return None;
     }
     Some(text)
 }
 
-/// A version with a vendor's build.
-fn parse_build(item: SpannedValue<'_>, problems: &mut Diagnostics) -> Option<Version> {
+/// The version must include a vendor's build, as in `3.10.0-1160`.
+fn parse_build_version(item: SpannedValue<'_>, problems: &mut Diagnostics) -> Option<Version> {
     let version = parse_version(item, problems)?;
-    if version.build().is_none() {
-        problems.report(
+    if version.vendor_build().is_none() {
+        problems.report_mistake(
             item,
-            format!("`{version}` has no build of a vendor"),
+            format!("`{version}` has no vendor build"),
             "such as \"5.14.0-427.el9\" or \"6.8.0-1021-aws\"; `at_least` compares the number alone",
         );
         return None;
@@ -143,7 +142,7 @@ fn parse_build(item: SpannedValue<'_>, problems: &mut Diagnostics) -> Option<Ver
     Some(version)
 }
 
-fn non_empty<T>(
+fn require_non_empty<T>(
     list: Vec<T>,
     item: SpannedValue<'_>,
     problems: &mut Diagnostics,
@@ -153,10 +152,10 @@ fn non_empty<T>(
         .as_array()
         .is_some_and(|list| list.is_empty())
     {
-        problems.report(
+        problems.report_mistake(
             item,
             "an empty list decides nothing",
-            "write what it may be between the brackets",
+            "write the accepted values between the brackets",
         );
     }
     (!list.is_empty()).then_some(list)
@@ -171,7 +170,7 @@ fn parse_values(
         .iter()
         .filter_map(|item| parse_value(fact, item, problems))
         .collect();
-    non_empty(values, item, problems)
+    require_non_empty(values, item, problems)
 }
 
 pub(super) fn parse_value(
@@ -227,14 +226,14 @@ fn check_choice(fact: &KeyInfo, word: SpannedText, problems: &mut Diagnostics) -
     let SpannedText { text, span } = word;
     let Some(words) = fact
         .kind
-        .choices()
+        .allowed_words()
         .filter(|words| !words.contains(&text.as_str()))
     else {
         return Some(text);
     };
-    problems.unrecognised_value(
+    problems.report_unknown_word(
         span,
-        format!("{} is never `{text}`", fact.name),
+        format!("{} cannot be `{text}`", fact.name),
         &text,
         words.iter().copied(),
     );
@@ -255,7 +254,7 @@ fn parse_number(
 
 pub(super) fn parse_version(item: SpannedValue<'_>, problems: &mut Diagnostics) -> Option<Version> {
     if !item.get_ref().is_str() {
-        problems.report(
+        problems.report_mistake(
             item,
             format!("expected a version, found {}", value_kind(item)),
             "write versions in quotes: \"6.10\" is not 6.1",
@@ -265,9 +264,9 @@ pub(super) fn parse_version(item: SpannedValue<'_>, problems: &mut Diagnostics) 
     let SpannedText { text, span } = parse_text(item, problems)?;
     let version = Version::parse(&text);
     if version.is_none() {
-        problems.report(
+        problems.report_mistake(
             span,
-            format!("`{text}` is no version"),
+            format!("`{text}` is not a version"),
             "such as \"6.12\" or \"16.4\"",
         );
     }
@@ -291,10 +290,10 @@ fn report_wrong_kind<T>(
         ValueKind::Text | ValueKind::Choice(_) => "write it in quotes",
         ValueKind::Version => "write it in quotes, such as \"6.12\"",
         ValueKind::List | ValueKind::Choices(_) => {
-            "write a list of texts, such as [\"ro\", \"noatime\"]"
+            "write a list of strings, such as [\"ro\", \"noatime\"]"
         }
     };
-    problems.report(
+    problems.report_mistake(
         item,
         format!("{} is {wanted}, found {}", fact.name, value_kind(item)),
         help,
@@ -302,7 +301,7 @@ fn report_wrong_kind<T>(
     None
 }
 
-/// Powers of 1000 are left out: programs differ in what MB means.
+/// Units with powers of 1000 are missing, because programs differ in the meaning of MB.
 const UNITS: [(&str, u64); 6] = [
     ("B", 1),
     ("KiB", 1 << 10),
@@ -312,7 +311,7 @@ const UNITS: [(&str, u64); 6] = [
     ("PiB", 1 << 50),
 ];
 
-/// A size with its unit, in bytes.
+/// A size with a unit, converted to bytes.
 fn parse_size(fact: &KeyInfo, item: SpannedValue<'_>, problems: &mut Diagnostics) -> Option<u64> {
     let SpannedText { text, span } = parse_text(item, problems)?;
     let digits = text.bytes().take_while(u8::is_ascii_digit).count();
@@ -329,9 +328,9 @@ fn parse_size(fact: &KeyInfo, item: SpannedValue<'_>, problems: &mut Diagnostics
         let units = UNITS.map(|(name, _)| name).join(", ");
         let message = match (number, unit.is_empty()) {
             (Some(_), true) => format!("`{text}` lacks its unit"),
-            _ => format!("`{text}` is no size, and {} is one", fact.name),
+            _ => format!("`{text}` is not a size, which {} needs", fact.name),
         };
-        problems.report(
+        problems.report_mistake(
             span,
             message,
             format!("a whole number and a unit, such as \"16 MiB\": {units}"),

@@ -7,19 +7,19 @@ use crate::facts::catalog::{device, kernel, mount, probe, target};
 use crate::facts::{
     FactSet, KeyInfo, Reading, Remedy, Source, Subject, UnknownReason, Value, ValueKind,
 };
-use crate::rules::model::{Condition, Op, Relation, Test};
+use crate::rules::model::{Condition, FactTest, QuantifiedElement, TestOperator};
 use crate::version::Version;
 
-/// A target on a mount on some disks, each fact known or unknown.
+/// A target on a mount on some disks; each fact is known or unknown.
 #[derive(Clone, Debug)]
-pub struct World {
+pub struct RandomHost {
     pub facts: Vec<(Subject, &'static KeyInfo, Reading<Value>)>,
     leaves: usize,
     open_end: bool,
 }
 
-impl World {
-    pub fn set(&self) -> FactSet {
+impl RandomHost {
+    pub fn to_fact_set(&self) -> FactSet {
         let mut set = FactSet::default();
         set.add_subject(&subject());
         set.link(&subject(), &Subject::mount("/t"));
@@ -36,15 +36,14 @@ impl World {
         set
     }
 
-    /// The same with another reading of one fact.
-    pub fn with(&self, index: usize, reading: Reading<Value>) -> Self {
+    /// A copy with another reading of one fact.
+    pub fn with_reading(&self, index: usize, reading: Reading<Value>) -> Self {
         let mut other = self.clone();
         other.facts[index].2 = reading;
         other
     }
 }
 
-/// The target that conditions are about.
 pub fn subject() -> Subject {
     Subject::target("/t")
 }
@@ -54,7 +53,7 @@ fn disk(index: usize) -> Subject {
 }
 
 /// Facts with few values, which can be enumerated.
-pub fn few() -> Vec<&'static KeyInfo> {
+pub fn facts_with_few_values() -> Vec<&'static KeyInfo> {
     vec![
         &mount::BARRIER.info,
         &mount::READ_ONLY.info,
@@ -63,7 +62,7 @@ pub fn few() -> Vec<&'static KeyInfo> {
     ]
 }
 
-pub fn every() -> Vec<&'static KeyInfo> {
+pub fn facts_of_every_kind() -> Vec<&'static KeyInfo> {
     let more = [
         &mount::SIZE.info,
         &mount::SUPER_OPTIONS.info,
@@ -71,11 +70,10 @@ pub fn every() -> Vec<&'static KeyInfo> {
         &probe::FLUSH_COST.info,
         &target::PATH.info,
     ];
-    few().into_iter().chain(more).collect()
+    facts_with_few_values().into_iter().chain(more).collect()
 }
 
-/// A world with these facts.
-pub fn world(of: Vec<&'static KeyInfo>) -> impl Strategy<Value = World> {
+pub fn arbitrary_host(of: Vec<&'static KeyInfo>) -> impl Strategy<Value = RandomHost> {
     (0..3usize, proptest::bool::weighted(0.2)).prop_flat_map(move |(leaves, open_end)| {
         let place = |info: &'static KeyInfo| match info.scope {
             crate::facts::Scope::Host => (Subject::host(), info),
@@ -88,10 +86,10 @@ pub fn world(of: Vec<&'static KeyInfo>) -> impl Strategy<Value = World> {
         let readings: Vec<_> = places
             .into_iter()
             .map(|(subject, info)| {
-                reading(info).prop_map(move |reading| (subject.clone(), info, reading))
+                arbitrary_reading(info).prop_map(move |reading| (subject.clone(), info, reading))
             })
             .collect();
-        readings.prop_map(move |facts| World {
+        readings.prop_map(move |facts| RandomHost {
             facts,
             leaves,
             open_end,
@@ -99,24 +97,24 @@ pub fn world(of: Vec<&'static KeyInfo>) -> impl Strategy<Value = World> {
     })
 }
 
-pub fn reading(info: &'static KeyInfo) -> BoxedStrategy<Reading<Value>> {
+pub fn arbitrary_reading(info: &'static KeyInfo) -> BoxedStrategy<Reading<Value>> {
     let source = prop_oneof![
         3 => Just(Source::file("/proc/x")),
         1 => Just(Source::Assumed),
         1 => Just(Source::Probe { id: "fsync".to_owned() }),
-        1 => Just(Source::derived(["probe.flush_cost"])),
+        1 => Just(Source::derived_from(["probe.flush_cost"])),
         1 => Just(Source::Derived { of: vec!["device.cache".to_owned()], assumed: true }),
     ];
     let unknown = select(vec![UnknownReason::Denied, UnknownReason::NotCollected])
         .prop_map(|why| Reading::unknown(why, "x").with_remedy(Remedy::RunAsRoot));
     prop_oneof![
-        (value(info), source).prop_map(|(value, source)| Reading::known(value, source)),
+        (arbitrary_value(info), source).prop_map(|(value, source)| Reading::known(value, source)),
         unknown
     ]
     .boxed()
 }
 
-pub fn value(info: &'static KeyInfo) -> BoxedStrategy<Value> {
+pub fn arbitrary_value(info: &'static KeyInfo) -> BoxedStrategy<Value> {
     match info.kind {
         ValueKind::Bool => any::<bool>().prop_map(Value::Bool).boxed(),
         ValueKind::Count | ValueKind::Bytes => (0..6u64).prop_map(Value::Whole).boxed(),
@@ -152,26 +150,26 @@ fn version() -> impl Strategy<Value = Version> {
 }
 
 /// Any test of a fact; tests of `known` only on request.
-pub fn test(info: &'static KeyInfo, known: bool) -> BoxedStrategy<Test> {
-    let one = || value(info);
-    let some = || proptest::collection::vec(value(info), 1..3);
+pub fn arbitrary_test(info: &'static KeyInfo, known: bool) -> BoxedStrategy<FactTest> {
+    let one = || arbitrary_value(info);
+    let some = || proptest::collection::vec(arbitrary_value(info), 1..3);
     let mut ops = vec![
-        one().prop_map(Op::Is).boxed(),
-        one().prop_map(Op::IsNot).boxed(),
+        one().prop_map(TestOperator::Is).boxed(),
+        one().prop_map(TestOperator::IsNot).boxed(),
     ];
     match info.kind {
         ValueKind::Bool => {}
         ValueKind::List | ValueKind::Choices(_) => {
             let word = || select(vec!["a", "b", "c"]).prop_map(str::to_owned);
-            ops.push(word().prop_map(Op::Has).boxed());
-            ops.push(word().prop_map(Op::Lacks).boxed());
-            ops.push(word().prop_map(Op::HasOption).boxed());
-            ops.push(word().prop_map(Op::LacksOption).boxed());
-            ops.push(option_list().prop_map(Op::HasAny).boxed());
+            ops.push(word().prop_map(TestOperator::Has).boxed());
+            ops.push(word().prop_map(TestOperator::Lacks).boxed());
+            ops.push(word().prop_map(TestOperator::HasOption).boxed());
+            ops.push(word().prop_map(TestOperator::LacksOption).boxed());
+            ops.push(option_list().prop_map(TestOperator::HasAny).boxed());
         }
         _ => {
-            ops.push(some().prop_map(Op::In).boxed());
-            ops.push(some().prop_map(Op::NotIn).boxed());
+            ops.push(some().prop_map(TestOperator::In).boxed());
+            ops.push(some().prop_map(TestOperator::NotIn).boxed());
         }
     }
     if !matches!(
@@ -182,34 +180,41 @@ pub fn test(info: &'static KeyInfo, known: bool) -> BoxedStrategy<Test> {
             | ValueKind::Text
             | ValueKind::Choice(_)
     ) {
-        ops.push(one().prop_map(Op::AtLeast).boxed());
-        ops.push(one().prop_map(Op::Below).boxed());
+        ops.push(one().prop_map(TestOperator::AtLeast).boxed());
+        ops.push(one().prop_map(TestOperator::Below).boxed());
     }
     if info.kind == ValueKind::Version {
         ops.push(
             proptest::collection::vec(version(), 1..3)
-                .prop_map(Op::FixedIn)
+                .prop_map(TestOperator::FixedIn)
                 .boxed(),
         );
     }
     if known {
-        ops.push(any::<bool>().prop_map(Op::Known).boxed());
-        ops.push(any::<bool>().prop_map(Op::Exists).boxed());
+        ops.push(any::<bool>().prop_map(TestOperator::Known).boxed());
+        ops.push(any::<bool>().prop_map(TestOperator::Exists).boxed());
     }
     proptest::strategy::Union::new(ops)
-        .prop_map(move |op| Test { fact: info, op })
+        .prop_map(move |op| FactTest { fact: info, op })
         .boxed()
 }
 
 /// Any condition over these facts and the disks' caches.
-pub fn cond(of: Vec<&'static KeyInfo>, known: bool) -> impl Strategy<Value = Condition> {
+pub fn arbitrary_condition(
+    of: Vec<&'static KeyInfo>,
+    known: bool,
+) -> impl Strategy<Value = Condition> {
     let fact = select(of)
-        .prop_flat_map(move |info| test(info, known))
+        .prop_flat_map(move |info| arbitrary_test(info, known))
         .prop_map(Condition::Fact);
-    let cache = test(&device::CACHE.info, known)
+    let cache = arbitrary_test(&device::CACHE.info, known)
         .prop_map(Condition::Fact)
         .boxed();
-    let quantified = (any::<bool>(), select(Relation::ALL[..2].to_vec()), cache);
+    let quantified = (
+        any::<bool>(),
+        select(QuantifiedElement::ALL[..2].to_vec()),
+        cache,
+    );
     let quantified = quantified.prop_map(|(every, relation, cond)| {
         if every {
             Condition::Every(relation, Box::new(cond))

@@ -1,16 +1,17 @@
-//! Hosts without faults: no built-in rule may find anything serious on them or ask an unanswerable
-//! question. They have what older advice gets wrong, such as disks that pretend to rotate, with
-//! values that such hosts show (sysfs-block; guides of the clouds).
+//! Hosts without faults: no built-in rule may have a serious finding on these hosts or ask an
+//! unanswerable question.
+//!
+//! The values of these hosts are real ones that older advice gets wrong, such as disks that wrongly
+//! report rotation (sysfs-block; guides of the clouds).
 
 use crate::facts::{FactSet, Reading, Source, Subject, UnknownReason, catalog, testing};
 use crate::rules::{
-    EvaluationOptions, Finding, Level, Outcome, RuleSet, all_subjects, builtin, evaluate,
+    EvaluationOptions, Finding, Level, Outcome, RuleSet, all_subjects, builtin, evaluate_rules,
 };
 
-/// Facts by name, as text; a value that begins with `?` is unknown.
+/// Fact names and values as text; a value that begins with `?` is unknown.
 type Facts = &'static [(&'static str, &'static str)];
 
-/// Facts common to all of them.
 const COMMON: Facts = &[
     ("kernel.version", "6.1.140"),
     ("kernel.vendor", "debian"),
@@ -189,8 +190,7 @@ const MACHINES: [(&str, Facts, &[&str]); 8] = [
     ),
 ];
 
-/// A directory on a file system on one disk.
-fn facts(own: Facts) -> FactSet {
+fn host_facts(own: Facts) -> FactSet {
     let (target, mount, disk) = (
         Subject::target("/data"),
         Subject::mount("/data"),
@@ -202,7 +202,7 @@ fn facts(own: Facts) -> FactSet {
     set.link(&target, &mount);
     set.link(&target, &disk);
     for (name, text) in COMMON.iter().chain(own) {
-        let info = catalog::find(name).unwrap();
+        let info = catalog::find_by_name(name).unwrap();
         let subject = match name.split('.').next().unwrap() {
             "host" | "kernel" | "vm" | "e2fsprogs" | "zfs" => Subject::host(),
             "mount" | "ext4" => mount.clone(),
@@ -225,8 +225,9 @@ fn facts(own: Facts) -> FactSet {
     set
 }
 
-/// Acceptable open questions: about a probe, or a server that does not exist.
-fn left_open(finding: &Finding) -> bool {
+/// Whether an undecided finding is acceptable, because its question is about a probe or about a
+/// server that does not exist.
+fn is_acceptably_undecided(finding: &Finding) -> bool {
     let Outcome::Undecided { needs } = &finding.outcome else {
         return false;
     };
@@ -237,10 +238,10 @@ fn left_open(finding: &Finding) -> bool {
 
 #[test]
 fn nothing_serious_is_found_where_nothing_is_wrong() {
-    let (set, _) = RuleSet::parse(&builtin::builtin_files());
+    let (set, _) = RuleSet::parse_as_builtin(&builtin::builtin_files());
     for (machine, own, open) in MACHINES {
-        let facts = facts(own);
-        let findings = evaluate(
+        let facts = host_facts(own);
+        let findings = evaluate_rules(
             &all_subjects(&facts),
             &set,
             &facts,
@@ -257,7 +258,7 @@ fn nothing_serious_is_found_where_nothing_is_wrong() {
         for finding in serious {
             if finding.outcome == Outcome::Applies {
                 found.push(finding.rule.as_str());
-            } else if left_open(finding) {
+            } else if is_acceptably_undecided(finding) {
                 asked.push(finding.rule.as_str());
             }
         }

@@ -1,12 +1,12 @@
-//! The manual of the rules: every rule that it names exists, and its samples of files are valid.
+//! The rules in the manual exist, and the manual's sample files are valid.
 
-use super::super::{RuleExamples, RuleFile, RuleSet, examples};
+use super::super::{ExampleLoading, RuleFile, RuleSet, examples};
 use super::TODAY;
 
 const MANUAL: &str = include_str!("../../../rules/README.md");
 
-/// The text in TOML code fences.
-fn samples() -> Vec<&'static str> {
+/// The TOML code blocks of the manual.
+fn toml_samples() -> Vec<&'static str> {
     MANUAL
         .split("```toml\n")
         .skip(1)
@@ -18,7 +18,7 @@ fn samples() -> Vec<&'static str> {
 fn the_manual_names_rules_that_exist() {
     let builtin = RuleSet::builtin();
     let keys = ["id ", "rule ", "overrides "];
-    let lines = samples().into_iter().flat_map(str::lines);
+    let lines = toml_samples().into_iter().flat_map(str::lines);
     let naming = lines.filter(|line| keys.iter().any(|key| line.starts_with(key)));
     let named: Vec<&str> = naming.filter_map(|line| line.split('"').nth(1)).collect();
     assert!(named.len() >= 4, "{named:?}");
@@ -29,11 +29,10 @@ fn the_manual_names_rules_that_exist() {
     assert!(unknown.is_empty(), "{unknown:?}");
 }
 
-/// The first sample is a built-in rule, so it is read without that one, together with the file of
-/// the rule it overrides.
+/// The first sample is itself a built-in rule, so the set that it joins lacks that rule.
 #[test]
 fn the_rule_that_the_manual_shows_is_taken_and_its_examples_hold() {
-    let shown = samples()[0];
+    let shown = toml_samples()[0];
     let file = |name: &str, text: &str| RuleFile {
         name: name.to_owned(),
         text: text.to_owned(),
@@ -42,7 +41,7 @@ fn the_rule_that_the_manual_shows_is_taken_and_its_examples_hold() {
         "mount-options.toml",
         include_str!("../../../rules/mount-options.toml"),
     );
-    let (set, mistakes) = RuleSet::parse(&[file("shown.toml", shown), beside]);
+    let (set, mistakes) = RuleSet::parse_as_builtin(&[file("shown.toml", shown), beside]);
     assert!(
         mistakes.is_empty(),
         "{}",
@@ -61,7 +60,7 @@ fn the_rule_that_the_manual_shows_is_taken_and_its_examples_hold() {
 
 #[test]
 fn what_the_manual_shows_of_a_users_file_is_taken() {
-    let shown = samples()
+    let shown = toml_samples()
         .into_iter()
         .find(|sample| sample.contains("[[off]]"))
         .unwrap();
@@ -69,7 +68,7 @@ fn what_the_manual_shows_of_a_users_file_is_taken() {
         name: "user.toml".to_owned(),
         text: shown.to_owned(),
     };
-    let (set, mistakes) = RuleSet::with_user_files(&[file], RuleExamples::Read, TODAY);
+    let (set, mistakes) = RuleSet::with_user_files(&[file], ExampleLoading::Read, TODAY);
     assert!(
         mistakes.is_empty(),
         "{}",
@@ -79,7 +78,11 @@ fn what_the_manual_shows_of_a_users_file_is_taken() {
             .unwrap_or_default()
     );
     assert_eq!(
-        (set.off().len(), set.overrides().len(), set.remarks().len()),
+        (
+            set.disabled_rules().len(),
+            set.level_overrides().len(),
+            set.remarks().len()
+        ),
         (1, 1, 0),
         "{:?}",
         set.remarks()

@@ -1,12 +1,12 @@
 //! Authors' mistakes from `tests/rules/mistakes.toml`: each is reported once, at its place (marked
-//! `«` and `»`), with a remedy.
+//! `«` and `»`), with help.
 
 use serde::Deserialize;
 use walwise_model::parallel;
 
 use super::TODAY;
 use crate::rules::diagnostic::Severity;
-use crate::rules::{RuleExamples, RuleFile, RuleSet};
+use crate::rules::{ExampleLoading, RuleFile, RuleSet};
 
 #[derive(Deserialize)]
 struct Table {
@@ -18,10 +18,10 @@ struct Table {
 #[serde(deny_unknown_fields)]
 struct Mistake {
     name: String,
-    /// The part of the good rule to replace; all of it if empty.
+    /// The part of the good rule to replace; if absent, `write` replaces the whole rule.
     instead_of: Option<String>,
     write: String,
-    /// Another file, loaded before.
+    /// Contents of another file, loaded before.
     #[serde(default)]
     beside: String,
     /// Whether lines end as on Windows.
@@ -30,13 +30,13 @@ struct Mistake {
     says: String,
     #[serde(rename = "do")]
     help: String,
-    /// Whether it is a remark only.
+    /// Whether the diagnostic is only a remark.
     #[serde(default)]
     in_force: bool,
 }
 
-/// A text without its marks, and the marked ranges.
-fn unmarked(marked: &str) -> (String, Vec<std::ops::Range<usize>>) {
+/// The text without marks, and the marked ranges.
+fn split_marks(marked: &str) -> (String, Vec<std::ops::Range<usize>>) {
     let (mut text, mut ranges, mut start) = (String::new(), Vec::new(), 0);
     for c in marked.chars() {
         match c {
@@ -49,8 +49,8 @@ fn unmarked(marked: &str) -> (String, Vec<std::ops::Range<usize>>) {
 }
 
 impl Mistake {
-    /// What is wrong with how it is reported.
-    fn wrong(&self, rule: &str) -> Option<String> {
+    /// Describes what is wrong with the report of the mistake.
+    fn report_error(&self, rule: &str) -> Option<String> {
         let marked = match &self.instead_of {
             Some(old) if rule.matches(old.as_str()).count() == 1 => {
                 rule.replacen(old.as_str(), &self.write, 1)
@@ -63,7 +63,7 @@ impl Mistake {
         } else {
             marked
         };
-        let (text, places) = unmarked(&marked);
+        let (text, places) = split_marks(&marked);
         let mut files = vec![RuleFile {
             name: "site.toml".to_owned(),
             text: text.clone(),
@@ -77,7 +77,7 @@ impl Mistake {
                 },
             );
         }
-        let (_, found) = RuleSet::with_user_files(&files, RuleExamples::Skipped, TODAY);
+        let (_, found) = RuleSet::with_user_files(&files, ExampleLoading::Skipped, TODAY);
         let [file] = found.as_slice() else {
             return Some(format!("{} files have mistakes", found.len()));
         };
@@ -97,7 +97,7 @@ impl Mistake {
             if (diag.severity == Severity::Mistake) == self.in_force {
                 return Some(format!("{:?}\n{shown}", diag.severity));
             }
-            // Line and character as an editor counts them.
+            // Line and column as an editor counts them.
             let before = &text[..place.start];
             let line = 1 + before.matches('\n').count();
             let column = 1 + before
@@ -127,13 +127,13 @@ fn every_mistake_is_told_once_at_its_place_with_what_to_do() {
         text: table.rule.clone(),
     };
     let (_, found) =
-        RuleSet::with_user_files(std::slice::from_ref(&good), RuleExamples::Skipped, TODAY);
+        RuleSet::with_user_files(std::slice::from_ref(&good), ExampleLoading::Skipped, TODAY);
     assert!(found.is_empty(), "{}", found[0].render(false));
     let (first, second) = table.mistake.split_at(table.mistake.len() / 2);
     let wrong = |mistakes: &[Mistake]| -> Vec<String> {
         let wrong = mistakes
             .iter()
-            .filter_map(|mistake| Some((mistake, mistake.wrong(&table.rule)?)));
+            .filter_map(|mistake| Some((mistake, mistake.report_error(&table.rule)?)));
         wrong
             .map(|(mistake, why)| format!("== {}\n{why}\n", mistake.name))
             .collect()

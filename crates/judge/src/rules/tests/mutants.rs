@@ -1,6 +1,8 @@
-//! The mutation score of the built-in rules: do examples or the safety enumeration notice a
-//! condition changed in one place? `cargo test --lib mutants -- --nocapture` prints it. In safety
-//! rules every dropped conjunct must be noticed.
+//! Mutation score of the built-in rules: the examples or the safety enumeration should notice a
+//! condition that is changed in one place.
+//!
+//! `cargo test --lib mutants -- --nocapture` prints the score. For safety rules every dropped
+//! conjunct must be noticed.
 
 use std::collections::BTreeMap;
 use std::fmt;
@@ -8,14 +10,14 @@ use std::slice;
 
 use super::{safety, worlds};
 use crate::facts::Value;
-use crate::rules::bind::BoundCondition;
-use crate::rules::model::{ChangeSpec, Condition, Op, Rule, Test};
+use crate::rules::bound_condition::BoundCondition;
+use crate::rules::model::{ChangeSpec, Condition, FactTest, Rule, TestOperator};
 use crate::rules::{Level, Risk, RuleSet, builtin, examples};
 use crate::ternary::Ternary;
 use crate::version::{AffectedReleases, Version};
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
-enum Kind {
+enum MutationKind {
     DroppedConjunct,
     DroppedAlternative,
     DroppedWord,
@@ -24,7 +26,7 @@ enum Kind {
     MovedBoundary,
 }
 
-impl fmt::Display for Kind {
+impl fmt::Display for MutationKind {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.pad(match self {
             Self::DroppedConjunct => "a conjunct dropped",
@@ -37,36 +39,36 @@ impl fmt::Display for Kind {
     }
 }
 
-/// A condition with one change, and what was changed.
-type Variant = (Kind, String, Condition);
+/// Kind of change, description, and the changed condition.
+type Variant = (MutationKind, String, Condition);
 
-/// The condition with every single change.
-fn variants(cond: &Condition) -> Vec<Variant> {
+/// All conditions with exactly one change.
+fn condition_variants(cond: &Condition) -> Vec<Variant> {
     match cond {
         Condition::All(kids) => {
             let swapped = (
-                Kind::Swapped,
+                MutationKind::Swapped,
                 "any for all".to_owned(),
                 Condition::Any(kids.clone()),
             );
-            let mut all = variants_of_kids(kids, Kind::DroppedConjunct, Condition::All);
+            let mut all = variants_of_kids(kids, MutationKind::DroppedConjunct, Condition::All);
             all.extend((kids.len() > 1).then_some(swapped));
             all
         }
         Condition::Any(kids) => {
             let swapped = (
-                Kind::Swapped,
+                MutationKind::Swapped,
                 "all for any".to_owned(),
                 Condition::All(kids.clone()),
             );
-            let mut all = variants_of_kids(kids, Kind::DroppedAlternative, Condition::Any);
+            let mut all = variants_of_kids(kids, MutationKind::DroppedAlternative, Condition::Any);
             all.extend((kids.len() > 1).then_some(swapped));
             all
         }
         Condition::Not(kid) => {
             let mut all = rebuilt(kid, |kid| Condition::Not(Box::new(kid)));
             all.push((
-                Kind::Negated,
+                MutationKind::Negated,
                 format!("not: {}", condition_text(kid)),
                 (**kid).clone(),
             ));
@@ -76,7 +78,7 @@ fn variants(cond: &Condition) -> Vec<Variant> {
             let swapped = Condition::Some(*relation, kid.clone());
             let mut all = rebuilt(kid, |kid| Condition::Every(*relation, Box::new(kid)));
             all.push((
-                Kind::Swapped,
+                MutationKind::Swapped,
                 format!("some {} for every", relation.as_str()),
                 swapped,
             ));
@@ -86,7 +88,7 @@ fn variants(cond: &Condition) -> Vec<Variant> {
             let swapped = Condition::Every(*relation, kid.clone());
             let mut all = rebuilt(kid, |kid| Condition::Some(*relation, Box::new(kid)));
             all.push((
-                Kind::Swapped,
+                MutationKind::Swapped,
                 format!("every {} for some", relation.as_str()),
                 swapped,
             ));
@@ -95,7 +97,7 @@ fn variants(cond: &Condition) -> Vec<Variant> {
         Condition::Fact(test) => {
             let mut all: Vec<Variant> = test_variants(test);
             all.push((
-                Kind::Negated,
+                MutationKind::Negated,
                 test.label(),
                 Condition::Not(Box::new(cond.clone())),
             ));
@@ -104,10 +106,10 @@ fn variants(cond: &Condition) -> Vec<Variant> {
     }
 }
 
-/// Without one of the parts, if another remains, and with one of them changed.
+/// Variants without one of the parts, if another remains, and variants with one part changed.
 fn variants_of_kids(
     kids: &[Condition],
-    dropped: Kind,
+    dropped: MutationKind,
     make: fn(Vec<Condition>) -> Condition,
 ) -> Vec<Variant> {
     let mut all = Vec::new();
@@ -127,7 +129,7 @@ fn variants_of_kids(
 }
 
 fn rebuilt(kid: &Condition, make: impl Fn(Condition) -> Condition) -> Vec<Variant> {
-    variants(kid)
+    condition_variants(kid)
         .into_iter()
         .map(|(kind, what, kid)| (kind, what, make(kid)))
         .collect()
@@ -149,28 +151,28 @@ fn condition_text(cond: &Condition) -> String {
     }
 }
 
-/// A test with one word less, or with another boundary.
-fn test_variants(test: &Test) -> Vec<Variant> {
-    let ops: Vec<(Kind, String, Op)> = match &test.op {
-        Op::In(values) => with_less(values, Op::In),
-        Op::NotIn(values) => with_less(values, Op::NotIn),
-        Op::HasAny(words) => with_less(words, Op::HasAny),
-        Op::FixedIn(lines) => with_less(lines, Op::FixedIn),
-        Op::InRange(range) => {
+/// Variants of the test with one value less, or with another boundary.
+fn test_variants(test: &FactTest) -> Vec<Variant> {
+    let ops: Vec<(MutationKind, String, TestOperator)> = match &test.op {
+        TestOperator::In(values) => op_variants_with_less(values, TestOperator::In),
+        TestOperator::NotIn(values) => op_variants_with_less(values, TestOperator::NotIn),
+        TestOperator::HasAny(words) => op_variants_with_less(words, TestOperator::HasAny),
+        TestOperator::FixedIn(lines) => op_variants_with_less(lines, TestOperator::FixedIn),
+        TestOperator::InRange(range) => {
             let fixed = |fixed| {
-                Op::InRange(AffectedReleases {
+                TestOperator::InRange(AffectedReleases {
                     fixed,
                     ..range.clone()
                 })
             };
-            with_less(&range.fixed, fixed)
+            op_variants_with_less(&range.fixed, fixed)
         }
-        Op::AtLeast(value) => boundary_variants(value, Op::AtLeast),
-        Op::Below(value) => boundary_variants(value, Op::Below),
+        TestOperator::AtLeast(value) => boundary_variants(value, TestOperator::AtLeast),
+        TestOperator::Below(value) => boundary_variants(value, TestOperator::Below),
         _ => Vec::new(),
     };
     let cond = |op| {
-        Condition::Fact(Test {
+        Condition::Fact(FactTest {
             fact: test.fact,
             op,
         })
@@ -180,20 +182,27 @@ fn test_variants(test: &Test) -> Vec<Variant> {
         .collect()
 }
 
-fn with_less<T: Clone + fmt::Display>(
+fn op_variants_with_less<T: Clone + fmt::Display>(
     values: &[T],
-    op: impl Fn(Vec<T>) -> Op,
-) -> Vec<(Kind, String, Op)> {
+    op: impl Fn(Vec<T>) -> TestOperator,
+) -> Vec<(MutationKind, String, TestOperator)> {
     let without = |index: usize| {
         let mut values = values.to_vec();
         let gone = values.remove(index);
-        (Kind::DroppedWord, format!("without {gone}"), op(values))
+        (
+            MutationKind::DroppedWord,
+            format!("without {gone}"),
+            op(values),
+        )
     };
     let least = if values.len() > 1 { 0 } else { values.len() };
     (least..values.len()).map(without).collect()
 }
 
-fn boundary_variants(value: &Value, op: fn(Value) -> Op) -> Vec<(Kind, String, Op)> {
+fn boundary_variants(
+    value: &Value,
+    op: fn(Value) -> TestOperator,
+) -> Vec<(MutationKind, String, TestOperator)> {
     let others = match value {
         Value::Whole(number) => vec![
             Value::Whole(number.saturating_sub(1)),
@@ -208,11 +217,11 @@ fn boundary_variants(value: &Value, op: fn(Value) -> Op) -> Vec<(Kind, String, O
     };
     others
         .into_iter()
-        .map(|other| (Kind::MovedBoundary, format!("{other}"), op(other)))
+        .map(|other| (MutationKind::MovedBoundary, format!("{other}"), op(other)))
         .collect()
 }
 
-/// The version with its last number one less and one more.
+/// The version with its last number one less, and one more.
 fn neighbour_versions(version: &Version) -> Vec<Version> {
     let last = version.number_count() - 1;
     let with = |number: u64| {
@@ -231,9 +240,8 @@ fn neighbour_versions(version: &Version) -> Vec<Version> {
         .collect()
 }
 
-/// A rule with one change.
 struct Mutant {
-    kind: Kind,
+    kind: MutationKind,
     what: String,
     rule: Rule,
 }
@@ -244,7 +252,7 @@ fn mutants(rule: &Rule) -> Vec<Mutant> {
         change(&mut rule);
         Mutant { kind, what, rule }
     };
-    let mut all: Vec<Mutant> = variants(&rule.when)
+    let mut all: Vec<Mutant> = condition_variants(&rule.when)
         .into_iter()
         .map(|(kind, what, cond)| with(kind, what, &|rule| rule.when = cond.clone()))
         .collect();
@@ -252,17 +260,21 @@ fn mutants(rule: &Rule) -> Vec<Mutant> {
         let Some(when) = &spec.when else { continue };
         let of = format!("advice on {}", spec.setting.name);
         all.push(with(
-            Kind::DroppedConjunct,
+            MutationKind::DroppedConjunct,
             format!("{of}: {}", condition_text(when)),
             &|rule| {
                 rule.advise[index].when = None;
             },
         ));
-        all.extend(variants(when).into_iter().map(|(kind, what, cond)| {
-            with(kind, format!("{of}: {what}"), &|rule| {
-                rule.advise[index].when = Some(cond.clone());
-            })
-        }));
+        all.extend(
+            condition_variants(when)
+                .into_iter()
+                .map(|(kind, what, cond)| {
+                    with(kind, format!("{of}: {what}"), &|rule| {
+                        rule.advise[index].when = Some(cond.clone());
+                    })
+                }),
+        );
     }
     all
 }
@@ -270,24 +282,26 @@ fn mutants(rule: &Rule) -> Vec<Mutant> {
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 enum MutantResult {
     Caught,
-    /// The same outcome on every host that was tried.
+    /// The outcome is equal on every host that was tried.
     TheSame,
     Survived,
 }
 
 fn mutant_result(rule: &Rule, mutant: &Rule) -> MutantResult {
-    if !examples::run_examples(slice::from_ref(mutant)).is_empty() || safety::visit(mutant).is_err()
+    if !examples::run_examples(slice::from_ref(mutant)).is_empty()
+        || safety::visit_all_cases(mutant).is_err()
     {
         MutantResult::Caught
-    } else if comes_to_the_same(rule, mutant) {
+    } else if is_equivalent_mutant(rule, mutant) {
         MutantResult::TheSame
     } else {
         MutantResult::Survived
     }
 }
 
-/// Whether both have the same outcome and advice on every host that their conditions distinguish.
-fn comes_to_the_same(rule: &Rule, mutant: &Rule) -> bool {
+/// Whether both rules have equal outcomes and advice on every host that their conditions
+/// distinguish.
+fn is_equivalent_mutant(rule: &Rule, mutant: &Rule) -> bool {
     fn conds(rule: &Rule) -> impl Iterator<Item = &Condition> {
         rule.advise
             .iter()
@@ -295,8 +309,8 @@ fn comes_to_the_same(rule: &Rule, mutant: &Rule) -> bool {
             .chain([&rule.when])
     }
     let both: Vec<&Condition> = conds(rule).chain(conds(mutant)).collect();
-    worlds::visit(&both, rule, |example| {
-        let (subject, facts) = examples::example_machine(rule, example);
+    worlds::visit_distinct_hosts(&both, rule, |example| {
+        let (subject, facts) = examples::example_subject_and_facts(rule, example);
         let truth = |cond: &Condition| BoundCondition::new(cond, &facts, &subject).truth();
         let comes_to = |rule: &Rule| {
             let applies = truth(&rule.when);
@@ -314,8 +328,8 @@ fn comes_to_the_same(rule: &Rule, mutant: &Rule) -> bool {
     })
 }
 
-/// Whether the rule loses data if it is wrong or stays silent.
-fn is_safety(rule: &Rule) -> bool {
+/// Whether data can be lost if the rule is wrong or does not apply when it should.
+fn is_safety_rule(rule: &Rule) -> bool {
     let loses = |change: &ChangeSpec, can_lose: &dyn Fn(&crate::rules::Change) -> bool| match change
     {
         ChangeSpec::Fixed(change) => can_lose(change),
@@ -330,11 +344,10 @@ fn is_safety(rule: &Rule) -> bool {
         })
 }
 
-/// The number of mutants by result.
 #[derive(Default)]
-struct Score(BTreeMap<MutantResult, usize>);
+struct MutantCounts(BTreeMap<MutantResult, usize>);
 
-impl Score {
+impl MutantCounts {
     fn add(&mut self, fate: MutantResult) {
         *self.0.entry(fate).or_default() += 1;
     }
@@ -344,7 +357,7 @@ impl Score {
     }
 }
 
-impl fmt::Display for Score {
+impl fmt::Display for MutantCounts {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let (caught, survived, same) = (
             self.count(MutantResult::Caught),
@@ -360,17 +373,17 @@ impl fmt::Display for Score {
     }
 }
 
-/// Whether a safety rule, the kind of mutant, its result, and the change.
-type Left = (bool, Kind, MutantResult, String);
+/// A surviving mutant: whether its rule is a safety rule, its kind, its result and its description.
+type Left = (bool, MutationKind, MutantResult, String);
 
-/// The score of all rules and of safety rules, and the surviving mutants.
-fn scored() -> (BTreeMap<(bool, Kind), Score>, Vec<Left>) {
-    let (set, _) = RuleSet::parse(&builtin::builtin_files());
-    let mut scores: BTreeMap<(bool, Kind), Score> = BTreeMap::new();
+/// Scores of all rules and of safety rules, and the surviving mutants.
+fn mutation_scores() -> (BTreeMap<(bool, MutationKind), MutantCounts>, Vec<Left>) {
+    let (set, _) = RuleSet::parse_as_builtin(&builtin::builtin_files());
+    let mut scores: BTreeMap<(bool, MutationKind), MutantCounts> = BTreeMap::new();
     let mut left = Vec::new();
     for rule in set.rules() {
         for mutant in mutants(rule) {
-            let (safety, fate) = (is_safety(rule), mutant_result(rule, &mutant.rule));
+            let (safety, fate) = (is_safety_rule(rule), mutant_result(rule, &mutant.rule));
             scores.entry((safety, mutant.kind)).or_default().add(fate);
             if fate != MutantResult::Caught {
                 left.push((
@@ -389,7 +402,7 @@ fn scored() -> (BTreeMap<(bool, Kind), Score>, Vec<Left>) {
 #[ignore = "exhaustive"]
 #[expect(clippy::print_stdout, reason = "the score is for people")]
 fn every_conjunct_of_a_safety_rule_is_tried() {
-    let (scores, left) = scored();
+    let (scores, left) = mutation_scores();
     for safety in [true, false] {
         println!(
             "{}",
@@ -409,7 +422,7 @@ fn every_conjunct_of_a_safety_rule_is_tried() {
     }
     let idle: Vec<String> = left
         .into_iter()
-        .filter(|(safety, kind, ..)| *safety && *kind == Kind::DroppedConjunct)
+        .filter(|(safety, kind, ..)| *safety && *kind == MutationKind::DroppedConjunct)
         .map(|(_, _, fate, what)| match fate {
             MutantResult::TheSame => {
                 format!("{what}: the rule comes to the same without it; simplify the rule")
@@ -418,5 +431,5 @@ fn every_conjunct_of_a_safety_rule_is_tried() {
         })
         .collect();
     assert!(idle.is_empty(), "{}", idle.join("\n"));
-    assert!(scores.contains_key(&(true, Kind::DroppedConjunct)));
+    assert!(scores.contains_key(&(true, MutationKind::DroppedConjunct)));
 }

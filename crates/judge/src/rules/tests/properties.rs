@@ -1,12 +1,12 @@
-//! Properties of every condition on every host.
-
 use std::collections::BTreeSet;
 
 use proptest::prelude::*;
 
-use super::arbitrary::{self, World, every, few, subject, world};
+use super::arbitrary::{
+    self, RandomHost, arbitrary_host, facts_of_every_kind, facts_with_few_values, subject,
+};
 use crate::facts::{Reading, Source, UnknownReason, Value, ValueKind};
-use crate::rules::bind::{self, BoundCondition, SubjectView};
+use crate::rules::bound_condition::{self, BoundCondition, SubjectView};
 use crate::rules::model::{AdviceSpec, Author, ChangeSpec, Condition, Rule};
 use crate::rules::{
     Change, EffectScope, EvaluationOptions, Finding, Level, Outcome, Risk, evaluate_rule,
@@ -14,22 +14,21 @@ use crate::rules::{
 use crate::settings;
 use crate::ternary::Ternary;
 
-fn truth(cond: &Condition, world: &World) -> Ternary {
-    BoundCondition::new(cond, &world.set(), &subject()).truth()
+fn truth(cond: &Condition, world: &RandomHost) -> Ternary {
+    BoundCondition::new(cond, &world.to_fact_set(), &subject()).truth()
 }
 
 fn unknown() -> Reading<Value> {
     Reading::unknown(UnknownReason::Denied, "x")
 }
 
-/// A rule with advice that can lose data.
-fn risky(when: Condition) -> Rule {
+fn rule_that_can_lose_data(when: Condition) -> Rule {
     let mut rule = super::good().find("mount.barrier-option").unwrap().clone();
     rule.when = when;
     rule.level = Level::Optional;
     rule.advise = vec![AdviceSpec {
         user_commands: Vec::new(),
-        setting: settings::find("mount.options").unwrap(),
+        setting: settings::find_by_name("mount.options").unwrap(),
         change: ChangeSpec::Fixed(Change::Add(vec!["nobarrier".to_owned()])),
         when: None,
         reach: EffectScope::WholeFilesystem,
@@ -43,17 +42,17 @@ fn risky(when: Condition) -> Rule {
     rule
 }
 
-fn find(rule: &Rule, world: &World, live: bool) -> Finding {
+fn find_needs(rule: &Rule, world: &RandomHost, live: bool) -> Finding {
     evaluate_rule(
         rule,
-        &world.set(),
+        &world.to_fact_set(),
         &subject(),
         EvaluationOptions { live, traced: true },
     )
 }
 
-/// Every value a fact of few values can have.
-fn values(kind: ValueKind) -> Vec<Value> {
+/// Every value of a fact that has few values.
+fn enumerate_values(kind: ValueKind) -> Vec<Value> {
     match kind {
         ValueKind::Bool => vec![Value::Bool(true), Value::Bool(false)],
         ValueKind::Choice(words) => words
@@ -64,23 +63,26 @@ fn values(kind: ValueKind) -> Vec<Value> {
     }
 }
 
-/// Whether some values of these facts decide the condition.
-fn decides(cond: &Condition, world: &World, learn: &[usize]) -> bool {
+/// Whether some values of the facts in `learn` decide the condition.
+fn facts_decide_condition(cond: &Condition, world: &RandomHost, learn: &[usize]) -> bool {
     let Some((first, rest)) = learn.split_first() else {
         return truth(cond, world) != Ternary::Unknown;
     };
     let kind = world.facts[*first].1.kind;
-    values(kind).into_iter().any(|value| {
-        decides(
+    enumerate_values(kind).into_iter().any(|value| {
+        facts_decide_condition(
             cond,
-            &world.with(*first, Reading::known(value, Source::Assumed)),
+            &world.with_reading(*first, Reading::known(value, Source::Assumed)),
             rest,
         )
     })
 }
 
-/// The smallest deciding sets, by exhaustion.
-fn by_brute_force(cond: &Condition, world: &World) -> BTreeSet<BTreeSet<(String, String)>> {
+/// The smallest sets of deciding facts, by exhaustive search.
+fn deciding_sets_by_brute_force(
+    cond: &Condition,
+    world: &RandomHost,
+) -> BTreeSet<BTreeSet<(String, String)>> {
     let unknown: Vec<usize> = (0..world.facts.len())
         .filter(|index| !world.facts[*index].2.is_known())
         .collect();
@@ -98,7 +100,7 @@ fn by_brute_force(cond: &Condition, world: &World) -> BTreeSet<BTreeSet<(String,
         let larger = smallest
             .iter()
             .any(|small| small.iter().all(|index| set.contains(index)));
-        if !larger && decides(cond, world, &set) {
+        if !larger && facts_decide_condition(cond, world, &set) {
             smallest.push(set);
         }
     }
@@ -116,46 +118,46 @@ fn by_brute_force(cond: &Condition, world: &World) -> BTreeSet<BTreeSet<(String,
 
 proptest! {
     #[test]
-    fn learning_a_fact_never_turns_an_answer(cond in arbitrary::cond(every(), false), world in world(every())) {
+    fn learning_a_fact_never_turns_an_answer(cond in arbitrary::arbitrary_condition(facts_of_every_kind(), false), world in arbitrary_host(facts_of_every_kind())) {
         let known = truth(&cond, &world);
         for index in 0..world.facts.len() {
-            let less = truth(&cond, &world.with(index, unknown()));
+            let less = truth(&cond, &world.with_reading(index, unknown()));
             prop_assert!(less == Ternary::Unknown || less == known, "without {}", world.facts[index].1.name);
         }
     }
 
     #[test]
-    fn a_trace_says_what_the_condition_comes_to(cond in arbitrary::cond(every(), true), world in world(every())) {
-        let set = world.set();
+    fn a_trace_says_what_the_condition_comes_to(cond in arbitrary::arbitrary_condition(facts_of_every_kind(), true), world in arbitrary_host(facts_of_every_kind())) {
+        let set = world.to_fact_set();
         let ground = BoundCondition::new(&cond, &set, &subject());
         prop_assert_eq!(ground.trace().truth, ground.truth());
     }
 
     #[test]
     fn what_is_asked_no_further_than_it_decides_comes_to_the_same(
-        cond in arbitrary::cond(every(), true),
-        world in world(every()),
+        cond in arbitrary::arbitrary_condition(facts_of_every_kind(), true),
+        world in arbitrary_host(facts_of_every_kind()),
     ) {
-        let set = world.set();
+        let set = world.to_fact_set();
         let at = subject();
-        prop_assert_eq!(BoundCondition::new(&cond, &set, &at).truth(), bind::evaluate_condition(&cond, &SubjectView::new(&set, &at)));
+        prop_assert_eq!(BoundCondition::new(&cond, &set, &at).truth(), bound_condition::evaluate_condition(&cond, &SubjectView::new(&set, &at)));
     }
 
     #[test]
-    fn needs_are_the_smallest_sets_that_can_decide(cond in arbitrary::cond(few(), true), world in world(few())) {
-        if let Outcome::Undecided { needs } = find(&risky(cond.clone()), &world, true).outcome {
+    fn needs_are_the_smallest_sets_that_can_decide(cond in arbitrary::arbitrary_condition(facts_with_few_values(), true), world in arbitrary_host(facts_with_few_values())) {
+        if let Outcome::Undecided { needs } = find_needs(&rule_that_can_lose_data(cond.clone()), &world, true).outcome {
             let name = |need: &crate::facts::MissingFact| (need.subject.to_string(), need.fact.clone());
             let found: BTreeSet<BTreeSet<_>> = needs.iter().map(|set| set.iter().map(name).collect()).collect();
             prop_assert_eq!(found.len(), needs.len(), "a set twice");
             prop_assert!(needs.is_sorted_by_key(Vec::len));
-            prop_assert_eq!(found, by_brute_force(&cond, &world));
+            prop_assert_eq!(found, deciding_sets_by_brute_force(&cond, &world));
         }
     }
 
     #[test]
     fn the_values_that_tests_tell_apart_are_all_there(
-        (tests, value) in proptest::sample::select(every()).prop_flat_map(|info| {
-            (proptest::collection::vec(arbitrary::test(info, false), 1..4), arbitrary::value(info))
+        (tests, value) in proptest::sample::select(facts_of_every_kind()).prop_flat_map(|info| {
+            (proptest::collection::vec(arbitrary::arbitrary_test(info, false), 1..4), arbitrary::arbitrary_value(info))
         })
     ) {
         let reading = Reading::known(value, Source::Assumed);
@@ -165,19 +167,19 @@ proptest! {
             let other = Reading::known(other.clone(), Source::Assumed);
             tests.iter().zip(&answer).all(|(test, truth)| *truth == Ternary::Unknown || test.holds(&other) == *truth)
         };
-        prop_assert!(crate::rules::needs::domain::distinct_values(&refs).iter().any(decided_alike));
+        prop_assert!(crate::rules::deciding_facts::test_values::distinct_values(&refs).iter().any(decided_alike));
     }
 
     #[test]
     fn what_can_lose_data_rests_on_what_was_seen_here(
-        cond in arbitrary::cond(every(), true), world in world(every()), live: bool
+        cond in arbitrary::arbitrary_condition(facts_of_every_kind(), true), world in arbitrary_host(facts_of_every_kind()), live: bool
     ) {
-        let rule = risky(cond);
-        let finding = find(&rule, &world, live);
+        let rule = rule_that_can_lose_data(cond);
+        let finding = find_needs(&rule, &world, live);
         prop_assert!(finding.advice.is_empty() || finding.outcome == Outcome::Applies);
         let users = Rule { author: Author::User, ..rule.clone() };
-        prop_assert!(find(&users, &world, live).advice.is_empty(), "of a user's rule");
-        // Removing or stating a fact never makes the advice appear.
+        prop_assert!(find_needs(&users, &world, live).advice.is_empty(), "of a user's rule");
+        // Removing a fact, or turning it into an assumption, never makes the advice appear.
         for index in 0..world.facts.len() {
             let assumed = world.facts[index].2.clone().map(|value| value);
             let assumed = match assumed {
@@ -185,11 +187,12 @@ proptest! {
                 unknown @ Reading::Unknown { .. } => unknown,
             };
             for reading in [unknown(), assumed] {
-                let other = find(&rule, &world.with(index, reading), live);
+                let other = find_needs(&rule, &world.with_reading(index, reading), live);
                 prop_assert!(other.advice.is_empty() || !finding.advice.is_empty(), "{:?}", other.trace);
             }
         }
-        // Facts not observed here count as absent: without them the advice is the same.
+        // Facts that were not observed on this host have no influence: the advice stays the same
+        // without them.
         let mut seen_only = world.clone();
         for (_, _, reading) in &mut seen_only.facts {
             let here = match reading.source() {
@@ -202,6 +205,6 @@ proptest! {
                 *reading = unknown();
             }
         }
-        prop_assert_eq!(find(&rule, &seen_only, live).advice.len(), finding.advice.len());
+        prop_assert_eq!(find_needs(&rule, &seen_only, live).advice.len(), finding.advice.len());
     }
 }

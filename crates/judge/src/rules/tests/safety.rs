@@ -1,11 +1,16 @@
-//! The asymmetry rule over all built-in rules: advice that can lose data, in every combination of
-//! readings of the deciding facts. The required facts are listed again, independently, so that a
-//! rule that loses a condition is caught.
+//! Advice that can lose data, of all built-in rules, in every combination of readings of the
+//! deciding facts.
+//!
+//! The required facts are listed here independently, so that a rule that loses a condition is
+//! caught.
 
-use super::worlds::{self, Slot, combinations, condition_facts, each, machine, slots, unknown};
+use super::worlds::{
+    self, FactSlot, combination_count, condition_facts, example_of_combination,
+    for_each_combination, slots, unknown,
+};
 use crate::facts::{FactSet, KeyInfo, Reading, Source, Subject, Value, ValueKind};
-use crate::rules::bind::BoundCondition;
-use crate::rules::model::{AdviceSpec, ChangeSpec, Condition, Op, Rule};
+use crate::rules::bound_condition::BoundCondition;
+use crate::rules::model::{AdviceSpec, ChangeSpec, Condition, Rule, TestOperator};
 use crate::rules::{
     Advice, Change, EvaluationOptions, Level, Outcome, Risk, RuleSet, builtin, evaluate_rule,
     examples,
@@ -13,11 +18,10 @@ use crate::rules::{
 use crate::settings::{self, Setting};
 use crate::ternary::Ternary;
 
-/// Facts with their values.
 type Facts = &'static [(&'static str, &'static str)];
 
-/// Settings, values that lose data, and facts that must be observed on this host before they may be
-/// offered. Settings not listed may never be.
+/// Settings, values that lose data, and facts that must be observed on this host before the value
+/// may be advised. Unsafe values that are not listed may never be advised.
 const REQUIRED_FACTS: &[(&str, &str, Facts)] = &[(
     "mount.options",
     "nobarrier",
@@ -28,13 +32,13 @@ const REQUIRED_FACTS: &[(&str, &str, Facts)] = &[(
     ],
 )];
 
-/// Values that lose data as advice but are right if already in force.
+/// Setting whose unsafe value is right if already in force.
 const SAFE_IF_IN_FORCE: &str = "block.write_cache"; // a disk without a cache writes through
 
-/// The largest number of combinations visited.
+/// Largest number of combinations to visit.
 const MOST: usize = 300_000;
 
-/// The ways to know a value, or only the first few.
+/// Known readings of the value, one for each of the first `how_many` kinds of source.
 fn possible_readings(value: &Value, how_many: usize) -> Vec<Reading<Value>> {
     let concluded = Source::Derived {
         of: vec!["device.cache".to_owned()],
@@ -47,7 +51,7 @@ fn possible_readings(value: &Value, how_many: usize) -> Vec<Reading<Value>> {
             id: "commit".to_owned(),
         },
         concluded,
-        Source::derived(["probe.flush_cost"]),
+        Source::derived_from(["probe.flush_cost"]),
     ];
     ways.into_iter()
         .take(how_many)
@@ -55,7 +59,7 @@ fn possible_readings(value: &Value, how_many: usize) -> Vec<Reading<Value>> {
         .collect()
 }
 
-/// Whether a reading was observed on the host it is about.
+/// Whether the reading was observed on the host that it describes.
 fn is_observed_here(reading: &Reading<Value>, live: bool) -> bool {
     match reading.source() {
         None | Some(Source::Assumed | Source::Derived { assumed: true, .. }) => false,
@@ -74,11 +78,11 @@ fn value_text(value: &Value) -> String {
     }
 }
 
-fn is_losing(setting: &Setting, word: &str) -> bool {
+fn is_losing_value(setting: &Setting, word: &str) -> bool {
     setting.can_lose_data(&[word.to_owned()])
 }
 
-/// The values of a setting's fact, including those that lose data.
+/// Values of a setting's fact, including unsafe ones.
 fn values_of(setting: &Setting, info: &KeyInfo) -> Vec<Value> {
     let text = |words: &[&str]| {
         words
@@ -106,22 +110,22 @@ fn values_of(setting: &Setting, info: &KeyInfo) -> Vec<Value> {
     }
 }
 
-/// Whether this advice could ever lose data.
-fn could_lose(spec: &AdviceSpec) -> bool {
+/// Whether the advice could lose data with any value of its facts.
+fn could_lose_data(spec: &AdviceSpec) -> bool {
     let (setting, change) = (spec.setting, &spec.change);
     setting.unsafe_values().next().is_some()
         && match change {
             ChangeSpec::Fixed(Change::Keep) => setting.name != SAFE_IF_IN_FORCE,
             ChangeSpec::Fixed(change) => setting.can_lose_data(change.values()),
-            // That the table never makes mkfs omit the journal is tested with the table.
+            // A test of the feature table checks that mkfs never omits the journal.
             ChangeSpec::AddFrom(fact) if fact.name.ends_with("_leave_out") => false,
             ChangeSpec::SetFrom(_) | ChangeSpec::AddFrom(_) => true,
             ChangeSpec::RemoveFrom(_) => false,
         }
 }
 
-/// The deciding facts of a piece of advice, with all their possible readings.
-fn deciding(rule: &Rule, spec: &AdviceSpec) -> Vec<Slot> {
+/// Deciding facts of the advice, with all their possible readings.
+fn deciding_slots(rule: &Rule, spec: &AdviceSpec) -> Vec<FactSlot> {
     let conds: Vec<&Condition> = [Some(&rule.when), spec.when.as_ref()]
         .into_iter()
         .flatten()
@@ -144,14 +148,17 @@ fn deciding(rule: &Rule, spec: &AdviceSpec) -> Vec<Slot> {
                 worlds::values(&conds).remove(info.name).unwrap_or_default(),
             ];
             let known = values.iter().flatten().flat_map(read);
-            slots.push(Slot::of_subject(info, known.chain([unknown()]).collect()));
+            slots.push(FactSlot::of_subject(
+                info,
+                known.chain([unknown()]).collect(),
+            ));
         }
         slots
     };
     let fits = [5, 3, 2]
         .into_iter()
         .map(with)
-        .find(|slots| combinations(slots) <= MOST);
+        .find(|slots| combination_count(slots) <= MOST);
     let advice = "let one derived fact stand for them, enumerated where it is derived";
     fits.unwrap_or_else(|| {
         panic!(
@@ -161,11 +168,11 @@ fn deciding(rule: &Rule, spec: &AdviceSpec) -> Vec<Slot> {
     })
 }
 
-/// One combination: the readings, and whether the facts are of this host.
+/// One combination: a reading for each fact, and whether the facts come from this host.
 struct Case<'a> {
     rule: &'a Rule,
     spec: &'a AdviceSpec,
-    slots: &'a [Slot],
+    slots: &'a [FactSlot],
     chosen: &'a [usize],
     live: bool,
 }
@@ -176,7 +183,7 @@ impl Case<'_> {
     }
 
     fn shown(&self) -> String {
-        let shown = |(slot, choice): (&Slot, &usize)| match &slot.readings[*choice] {
+        let shown = |(slot, choice): (&FactSlot, &usize)| match &slot.readings[*choice] {
             Reading::Known { value, source } => format!("{} = {value} ({source})", slot.info.name),
             Reading::Unknown { .. } => format!("{} unknown", slot.info.name),
         };
@@ -184,7 +191,7 @@ impl Case<'_> {
         format!("{}; live: {}", facts.join(", "), self.live)
     }
 
-    /// Whether a fact of the subject was observed here with this word.
+    /// Whether the fact was observed on this host with this value.
     fn was_seen(&self, fact: &str, wanted: &str) -> bool {
         let of = (0..self.slots.len()).filter(|slot| self.slots[*slot].info.name == fact);
         let mut readings = of.map(|slot| self.reading(slot));
@@ -196,39 +203,42 @@ impl Case<'_> {
         })
     }
 
-    /// Whether the conditions hold for every value of the facts that were not observed here.
+    /// Whether the conditions hold for every value of the facts that were not observed on this
+    /// host.
     fn holds_whatever_was_not_seen(&self) -> bool {
         let not_seen: Vec<usize> = (0..self.slots.len())
             .filter(|slot| !is_observed_here(self.reading(*slot), self.live))
             .collect();
-        let open: Vec<Slot> = not_seen
+        let open: Vec<FactSlot> = not_seen
             .iter()
             .map(|slot| self.slots[*slot].only_known())
             .collect();
-        each(&open, |values| {
+        for_each_combination(&open, |values| {
             let mut chosen = self.chosen.to_vec();
             not_seen
                 .iter()
                 .zip(values)
                 .for_each(|(slot, value)| chosen[*slot] = *value);
-            let (subject, facts) =
-                examples::example_machine(self.rule, &machine(self.slots, &chosen));
+            let (subject, facts) = examples::example_subject_and_facts(
+                self.rule,
+                &example_of_combination(self.slots, &chosen),
+            );
             let conds = [Some(&self.rule.when), self.spec.when.as_ref()];
             conds
                 .into_iter()
                 .flatten()
-                .all(|cond| holds(cond, &facts, &subject))
+                .all(|cond| rule_applies_in_case(cond, &facts, &subject))
         })
     }
 
-    /// What is wrong with given advice; `None` if nothing.
-    fn wrong(&self, level: Level, advice: &Advice) -> Option<String> {
+    /// Describes why the advice must not be given; `None` if it may.
+    fn advice_violation(&self, level: Level, advice: &Advice) -> Option<String> {
         let setting = advice.setting;
         if advice.change == Change::Keep {
             let losing = advice
                 .current
                 .value()
-                .is_some_and(|value| is_losing(setting, &value_text(value)));
+                .is_some_and(|value| is_losing_value(setting, &value_text(value)));
             return losing.then(|| format!("{} is called right", setting.name));
         }
         if !setting.can_lose_data(advice.change.values()) {
@@ -241,7 +251,7 @@ impl Case<'_> {
             .change
             .values()
             .iter()
-            .filter(|value| is_losing(setting, value))
+            .filter(|value| is_losing_value(setting, value))
         {
             let entry = REQUIRED_FACTS
                 .iter()
@@ -263,19 +273,20 @@ impl Case<'_> {
     }
 }
 
-fn holds(cond: &Condition, facts: &FactSet, subject: &Subject) -> bool {
+fn rule_applies_in_case(cond: &Condition, facts: &FactSet, subject: &Subject) -> bool {
     BoundCondition::new(cond, facts, subject).truth() == Ternary::True
 }
 
-/// Visits every combination for each advice of a rule that could lose data. Returns how often it
-/// was given, or the first combination in which it must not have been.
-pub fn visit(rule: &Rule) -> Result<usize, String> {
+/// Visits every combination for each advice that could lose data. Returns how often advice was
+/// given, or the first combination in which it must not be given.
+pub fn visit_all_cases(rule: &Rule) -> Result<usize, String> {
     let mut given = 0;
-    for spec in rule.advise.iter().filter(|spec| could_lose(spec)) {
-        let slots = deciding(rule, spec);
+    for spec in rule.advise.iter().filter(|spec| could_lose_data(spec)) {
+        let slots = deciding_slots(rule, spec);
         let mut wrong = None;
-        each(&slots, |chosen| {
-            let (subject, facts) = examples::example_machine(rule, &machine(&slots, chosen));
+        for_each_combination(&slots, |chosen| {
+            let (subject, facts) =
+                examples::example_subject_and_facts(rule, &example_of_combination(&slots, chosen));
             for live in [true, false] {
                 let case = Case {
                     rule,
@@ -300,7 +311,7 @@ pub fn visit(rule: &Rule) -> Result<usize, String> {
                     .filter(|advice| advice.setting == spec.setting)
                 {
                     given += 1;
-                    let problem = case.wrong(finding.level, advice);
+                    let problem = case.advice_violation(finding.level, advice);
                     wrong =
                         wrong.take().or(problem
                             .map(|problem| format!("{}: {problem}: {}", rule.id, case.shown())));
@@ -318,10 +329,10 @@ pub fn visit(rule: &Rule) -> Result<usize, String> {
 #[test]
 #[ignore = "exhaustive"]
 fn what_can_lose_data_is_offered_for_no_combination_but_those_that_unlock_it() {
-    let (set, _) = RuleSet::parse(&builtin::builtin_files());
+    let (set, _) = RuleSet::parse_as_builtin(&builtin::builtin_files());
     let mut offered = 0;
     for rule in set.rules() {
-        let given = visit(rule).unwrap_or_else(|wrong| panic!("{wrong}"));
+        let given = visit_all_cases(rule).unwrap_or_else(|wrong| panic!("{wrong}"));
         offered += if rule.level == Level::Optional {
             given
         } else {
@@ -336,9 +347,9 @@ fn what_can_lose_data_is_offered_for_no_combination_but_those_that_unlock_it() {
 
 #[test]
 fn what_unlocks_a_value_is_of_a_value_that_loses_data_and_that_a_rule_offers() {
-    let (set, _) = RuleSet::parse(&builtin::builtin_files());
+    let (set, _) = RuleSet::parse_as_builtin(&builtin::builtin_files());
     for (name, value, _) in REQUIRED_FACTS {
-        let setting = settings::find(name).unwrap();
+        let setting = settings::find_by_name(name).unwrap();
         let change = Change::Add(vec![(*value).to_owned()]);
         assert!(setting.can_lose_data(change.values()), "{name} {value}");
         let offers = |spec: &AdviceSpec| match &spec.change {
@@ -353,8 +364,8 @@ fn what_unlocks_a_value_is_of_a_value_that_loses_data_and_that_a_rule_offers() {
     }
 }
 
-/// Critical rules that test `known`, so that an unreadable fact may silence them, with the
-/// justification.
+/// Critical rules that test `known`, so that an unreadable fact may silence them, each with the
+/// reason.
 const SILENT_UNREAD: &[(&str, &str, &str)] = &[
     (
         "cache.override-on-disk",
@@ -364,11 +375,11 @@ const SILENT_UNREAD: &[(&str, &str, &str)] = &[
     ("cache.override-on-disk", "nvme.volatile_cache", "the same"),
 ];
 
-/// Every other test of an unknown fact is unknown, and a property states that unknown settles
-/// nothing.
+/// Every test except `known` is undecided for an unknown fact, so only rules in `SILENT_UNREAD` can
+/// be silenced.
 #[test]
 fn what_cannot_be_read_silences_no_critical_rule() {
-    let (set, _) = RuleSet::parse(&builtin::builtin_files());
+    let (set, _) = RuleSet::parse_as_builtin(&builtin::builtin_files());
     let critical = set
         .rules()
         .iter()
@@ -379,7 +390,7 @@ fn what_cannot_be_read_silences_no_critical_rule() {
                 .into_iter()
                 .map(|(test, _)| (rule.id.as_str(), test))
         })
-        .filter(|(_, test)| matches!(test.op, Op::Known(_)))
+        .filter(|(_, test)| matches!(test.op, TestOperator::Known(_)))
         .map(|(rule, test)| (rule, test.fact.name))
         .collect();
     let listed: Vec<(&str, &str)> = SILENT_UNREAD

@@ -1,4 +1,4 @@
-//! What a user's file can do, and what no such file can do.
+//! What a user's file can do, and what such a file can never do.
 
 use proptest::prelude::*;
 
@@ -7,24 +7,26 @@ use crate::facts::catalog::mount;
 use crate::facts::{FactSet, Source, Subject};
 use crate::rules::diagnostic::{FileDiagnostics, Severity};
 use crate::rules::{
-    EvaluationOptions, Level, LevelOverride, Risk, Rule, RuleExamples, RuleFile, RuleSet, builtin,
-    evaluate_rule,
+    EvaluationOptions, ExampleLoading, Level, LevelOverride, Risk, Rule, RuleFile, RuleSet,
+    builtin, evaluate_rule,
 };
 
-fn file(name: &str, text: String) -> RuleFile {
+fn rule_file(name: &str, text: String) -> RuleFile {
     RuleFile {
         name: name.to_owned(),
         text,
     }
 }
 
-/// A single file of a user.
-fn of_user(text: String) -> (RuleSet, Vec<FileDiagnostics>) {
-    RuleSet::from_files((&[], RuleExamples::Read), &[file("user.toml", text)], TODAY)
+fn load_user_file(text: String) -> (RuleSet, Vec<FileDiagnostics>) {
+    RuleSet::from_files(
+        (&[], ExampleLoading::Read),
+        &[rule_file("user.toml", text)],
+        TODAY,
+    )
 }
 
-/// A rule without mistakes.
-fn good(id: &str) -> String {
+fn rule_without_mistakes(id: &str) -> String {
     format!(
         r#"[[rule]]
 id         = "{id}"
@@ -72,13 +74,13 @@ when       = {{ all = [
     )
 }
 
-/// All parts of a rule except its place.
+/// All parts of the rule except file and line.
 fn rule_text(rule: &Rule) -> String {
     let rule = rule.clone();
     let examples: Vec<_> = rule
         .examples
         .into_iter()
-        .map(|one| crate::rules::model::Example { line: 0, ..one })
+        .map(|one| crate::rules::model::RuleExample { line: 0, ..one })
         .collect();
     format!(
         "{:?}",
@@ -91,8 +93,8 @@ fn rule_text(rule: &Rule) -> String {
 }
 
 /// A rule damaged in one place, or intact.
-fn damaged() -> impl Strategy<Value = String> {
-    let text = good("bad.rule");
+fn arbitrary_damaged_rule() -> impl Strategy<Value = String> {
+    let text = rule_without_mistakes("bad.rule");
     let inside = "[[rule]]\n".len()..text.len() - 1;
     let with = prop_oneof![
         2 => ".{0,8}",
@@ -112,32 +114,33 @@ fn damaged() -> impl Strategy<Value = String> {
 
 proptest! {
     #[test]
-    fn whatever_is_wrong_with_one_rule_the_others_of_its_file_stay(bad in damaged(), before in 0..3usize, after in 0..3usize) {
+    fn whatever_is_wrong_with_one_rule_the_others_of_its_file_stay(bad in arbitrary_damaged_rule(), before in 0..3usize, after in 0..3usize) {
         let ids: Vec<String> = (0..before + after).map(|number| format!("good.rule-{number}")).collect();
         let level = "[[override]]\nrule = \"good.rule-0\"\nlevel = \"advice\"\nbecause = \"b\"\n";
-        let mut text: String = ids.iter().take(before).map(|id| good(id)).collect();
+        let mut text: String = ids.iter().take(before).map(|id| rule_without_mistakes(id)).collect();
         text += &bad;
-        text.extend(ids.iter().skip(before).map(|id| good(id)));
+        text.extend(ids.iter().skip(before).map(|id| rule_without_mistakes(id)));
         text += level;
-        let (set, found) = of_user(text);
+        let (set, found) = load_user_file(text);
         for id in &ids {
             let kept = set.find(id).map(rule_text);
-            let mut alone = of_user(good(id)).0.find(id).unwrap().clone();
+            let mut alone = load_user_file(rule_without_mistakes(id)).0.find(id).unwrap().clone();
             if id == "good.rule-0" {
                 alone.level = Level::Advice;
             }
             prop_assert_eq!(kept, Some(rule_text(&alone)), "{}", found[0].render(false));
         }
-        prop_assert_eq!(set.overrides().len(), usize::from(!ids.is_empty()));
+        prop_assert_eq!(set.level_overrides().len(), usize::from(!ids.is_empty()));
     }
 
-    /// A file that cannot be read as a whole may lack conditions, and would then apply wrongly.
+    /// The parsed part of a rule with broken syntax may lack conditions, so the rule could apply
+    /// wrongly.
     #[test]
     fn a_rule_with_broken_syntax_is_never_used(at in 0..2000usize, with in proptest::sample::select(vec!["\"", "[", "{", "'", "\u{0}"])) {
-        let mut text = good("bad.rule");
+        let mut text = rule_without_mistakes("bad.rule");
         text.insert_str(text.floor_char_boundary(at.min(text.len())), with);
         let errors = toml::de::DeTable::parse_recoverable(&text).1;
-        let (set, found) = of_user(text);
+        let (set, found) = load_user_file(text);
         if !errors.is_empty() {
             prop_assert!(set.rules().is_empty());
             prop_assert!(found[0].mistakes().count() > 0);
@@ -145,8 +148,8 @@ proptest! {
     }
 }
 
-/// Every level for every built-in rule: its advice stays the same and optional stays optional, so
-/// nothing that can lose data enters a plan.
+/// Gives every built-in rule every level: the advice stays the same and optional rules stay
+/// optional, so no plan gets advice that can lose data.
 #[test]
 fn no_level_changes_what_is_advised() {
     let builtin = RuleSet::builtin();
@@ -160,9 +163,9 @@ fn no_level_changes_what_is_advised() {
         };
         let text: String = builtin.rules().iter().map(say).collect();
         let (set, found) =
-            RuleSet::with_user_files(&[file("user.toml", text)], RuleExamples::Read, TODAY);
+            RuleSet::with_user_files(&[rule_file("user.toml", text)], ExampleLoading::Read, TODAY);
         assert_eq!(
-            found.iter().map(|file| file.diags.len()).sum::<usize>() + set.overrides().len(),
+            found.iter().map(|file| file.diags.len()).sum::<usize>() + set.level_overrides().len(),
             builtin.rules().len()
         );
         for (rule, was) in set.rules().iter().zip(builtin.rules()) {
@@ -185,7 +188,7 @@ fn no_level_changes_what_is_advised() {
                 .any(|advice| advice.risk == Risk::DataLossIfWrong);
             assert!(!can_lose || rule.level == Level::Optional, "{}", rule.id);
         }
-        for given in set.overrides() {
+        for given in set.level_overrides() {
             let LevelOverride {
                 was, level: now, ..
             } = given;
@@ -197,11 +200,14 @@ fn no_level_changes_what_is_advised() {
     }
 }
 
-/// Built-in rules that can lose data, as users' rules: none is accepted.
+/// Reads the built-in rules as users' rules: none that can lose data is accepted.
 #[test]
 fn a_users_rule_never_advises_what_can_lose_data() {
-    let (set, found) =
-        RuleSet::from_files((&[], RuleExamples::Read), &builtin::builtin_files(), TODAY);
+    let (set, found) = RuleSet::from_files(
+        (&[], ExampleLoading::Read),
+        &builtin::builtin_files(),
+        TODAY,
+    );
     let risky = |rule: &&Rule| {
         rule.advise
             .iter()
@@ -216,12 +222,13 @@ fn a_users_rule_never_advises_what_can_lose_data() {
             .all(|diag| diag.message.contains("can lose data"))
     }));
 
-    // Nor through a fact, whose value is known only at evaluation.
-    let text = good("user.from-fact").replace(
+    // Advice whose value comes from a fact is blocked too, although the value is known only at
+    // evaluation.
+    let text = rule_without_mistakes("user.from-fact").replace(
         "  setting = \"mount.options\"\n  remove  = [\"nobarrier\"]",
         "  setting = \"mount.options\"\n  add_from = \"mount.super_options\"",
     );
-    let (set, found) = of_user(text);
+    let (set, found) = load_user_file(text);
     assert!(found.is_empty(), "{}", found[0].render(false));
     let at = Subject::mount("/srv");
     let mut facts = FactSet::default();
@@ -264,9 +271,9 @@ fn a_users_rule_never_advises_what_can_lose_data() {
 
 #[test]
 fn what_has_no_effect_is_a_remark_and_takes_nothing_away() {
-    let text = good("a.b")
+    let text = rule_without_mistakes("a.b")
         + "[[off]]\nrule = \"a.bb\"\nbecause = \"b\"\n[[override]]\nrule = \"a.b\"\nlevel = \"warning\"\nbecause = \"b\"\n";
-    let (set, found) = of_user(text);
+    let (set, found) = load_user_file(text);
     let said: Vec<(Severity, Option<&str>)> = found[0]
         .diags
         .iter()
@@ -279,8 +286,11 @@ fn what_has_no_effect_is_a_remark_and_takes_nothing_away() {
             (Severity::Remark, Some("remove it, or give another level"))
         ]
     );
-    assert_eq!((set.rules().len(), set.off().len()), (1, 0));
-    assert_eq!((set.not_in_force().len(), set.remarks().len()), (0, 2));
+    assert_eq!((set.rules().len(), set.disabled_rules().len()), (1, 0));
+    assert_eq!(
+        (set.not_in_force_sentences().len(), set.remarks().len()),
+        (0, 2)
+    );
     assert_eq!(
         set.remarks()[1],
         "user.toml:47: no effect: `a.b` is `warning` already; remove it, or give another level"
@@ -293,10 +303,10 @@ fn one_rule_has_one_level() {
         format!("[[override]]\nrule = \"a.b\"\nlevel = \"{level}\"\nbecause = \"as we see it\"\n")
     };
     let (set, found) = RuleSet::from_files(
-        (&[], RuleExamples::Read),
+        (&[], ExampleLoading::Read),
         &[
-            file("1.toml", good("a.b") + &say("critical")),
-            file("2.toml", say("advice")),
+            rule_file("1.toml", rule_without_mistakes("a.b") + &say("critical")),
+            rule_file("2.toml", say("advice")),
         ],
         TODAY,
     );
@@ -310,7 +320,7 @@ fn one_rule_has_one_level() {
         ("2.toml", "a second level for `a.b`")
     );
     assert_eq!(
-        set.overrides()[0].note(false).to_string(),
+        set.level_overrides()[0].to_note(false).to_string(),
         "rule a.b is raised from warning to critical: as we see it (1.toml:44)"
     );
 }
@@ -319,12 +329,12 @@ fn one_rule_has_one_level() {
 #[test]
 fn a_word_that_is_no_option_is_a_mistake() {
     let with = |setting: &str, change: &str| {
-        let text = good("a.b").replace(
+        let text = rule_without_mistakes("a.b").replace(
             "  setting = \"mount.options\"\n  remove  = [\"nobarrier\"]",
             &format!("  setting = \"{setting}\"\n  {change}"),
         );
         assert!(text.contains(change));
-        of_user(text)
+        load_user_file(text)
             .1
             .iter()
             .flat_map(crate::rules::diagnostic::FileDiagnostics::mistakes)
@@ -360,8 +370,8 @@ fn a_word_that_is_no_option_is_a_mistake() {
     }
 }
 
-/// A statement holds on its last day and no longer; then the rule is as written, and the run
-/// reports it.
+/// The statement still holds on its last day. Afterwards the rule counts as written, and the run
+/// reports the expiry.
 #[test]
 fn a_statement_ends_with_its_last_day() {
     let off = |until: &str| format!("[[off]]\nrule = \"a.b\"\nbecause = \"b\"\nuntil = {until}\n");
@@ -370,7 +380,7 @@ fn a_statement_ends_with_its_last_day() {
             "[[override]]\nrule = \"a.b\"\nlevel = \"advice\"\nbecause = \"b\"\nuntil = {until}\n"
         )
     };
-    let written = of_user(good("a.b")).0.rules()[0].level;
+    let written = load_user_file(rule_without_mistakes("a.b")).0.rules()[0].level;
     assert_ne!(written, Level::Advice);
     for (until, holds) in [
         ("2026-11-22", false),
@@ -378,33 +388,37 @@ fn a_statement_ends_with_its_last_day() {
         ("2026-11-23", true),
         ("\"2027-01-01\"", true),
     ] {
-        let (set, found) = of_user(good("a.b") + &off(until));
+        let (set, found) = load_user_file(rule_without_mistakes("a.b") + &off(until));
         assert!(found.is_empty(), "{}", found[0].render(false));
         assert_eq!(
-            (set.find("a.b").is_none(), set.off().len()),
+            (set.find("a.b").is_none(), set.disabled_rules().len()),
             (holds, usize::from(holds)),
             "{until}"
         );
-        assert_eq!(set.expired().len(), usize::from(!holds), "{until}");
-        let (set, found) = of_user(good("a.b") + &level(until));
+        assert_eq!(
+            set.expired_statements().len(),
+            usize::from(!holds),
+            "{until}"
+        );
+        let (set, found) = load_user_file(rule_without_mistakes("a.b") + &level(until));
         assert!(found.is_empty(), "{}", found[0].render(false));
         let level = if holds { Level::Advice } else { written };
         assert_eq!(set.rules()[0].level, level, "{until}");
         let day = until.trim_matches('"');
         let said: Vec<String> = set
-            .overrides()
+            .level_overrides()
             .iter()
-            .map(|given| given.note(false).to_string())
+            .map(|given| given.to_note(false).to_string())
             .collect();
         let ended: Vec<String> = set
-            .expired()
+            .expired_statements()
             .iter()
-            .map(|ended| ended.note().to_string())
+            .map(|ended| ended.to_note().to_string())
             .collect();
         assert!(
             said.iter().chain(&ended).any(|note| note.contains(&format!(
                 "{} {day}",
-                if holds { "until" } else { "ended after" }
+                if holds { "until" } else { "expired after" }
             ))),
             "{said:?} {ended:?}"
         );
@@ -412,7 +426,7 @@ fn a_statement_ends_with_its_last_day() {
     }
 }
 
-/// An invalid day would make a statement without end.
+/// With an invalid day the statement would never end.
 #[test]
 fn a_last_day_is_a_day() {
     for until in [
@@ -424,11 +438,12 @@ fn a_last_day_is_a_day() {
         "[]",
         "10:00:00",
     ] {
-        let (set, found) = of_user(
-            good("a.b") + &format!("[[off]]\nrule = \"a.b\"\nbecause = \"b\"\nuntil = {until}\n"),
+        let (set, found) = load_user_file(
+            rule_without_mistakes("a.b")
+                + &format!("[[off]]\nrule = \"a.b\"\nbecause = \"b\"\nuntil = {until}\n"),
         );
         assert_eq!(
-            (found[0].mistakes().count(), set.off().len()),
+            (found[0].mistakes().count(), set.disabled_rules().len()),
             (1, 0),
             "{until}"
         );

@@ -1,22 +1,22 @@
-//! The texts of the built-in rules, as far as `rules/STYLE.md` can be tested: lengths, numbers with
-//! units, placeholders that always print something.
+//! Checks the wording of the built-in rules, as far as `rules/STYLE.md` can be tested: lengths,
+//! units of numbers, and placeholders that always print something.
 
 use super::super::examples;
-use super::super::model::{Example, ExpectedOutcome, Rule};
+use super::super::model::{ExpectedOutcome, Rule, RuleExample};
 use super::super::{Outcome, RuleSet};
 use crate::facts::{KeyInfo, Reading, Scope, UnknownReason};
 
-/// The most characters of a rendered title, and of a question.
+/// Longest rendered title or question, in characters.
 const TITLE: usize = 70;
-/// The most words of a sentence.
+/// Longest sentence, in words.
 const SENTENCE: usize = 25;
 
-/// Units that follow a number and a space.
+/// Units that must be separated from their number by a space.
 const UNITS: [&str; 17] = [
     "%", "B", "kB", "MB", "GB", "TB", "KB", "KiB", "MiB", "GiB", "TiB", "ns", "us", "µs", "ms",
     "s", "rpm",
 ];
-/// Units as words, which never follow a number, with the symbol for each.
+/// Units as words, which must not follow a number, each with its symbol.
 const WORDY_UNITS: [(&str, &str); 10] = [
     ("per", "%"),
     ("percent", "%"),
@@ -29,15 +29,15 @@ const WORDY_UNITS: [(&str, &str); 10] = [
     ("megabytes", "MB or MiB"),
     ("gigabytes", "GB or GiB"),
 ];
-/// Words to replace.
+/// Words to avoid, with their replacements.
 const WORDS: [(&str, &str); 3] = [
     ("platters", "hard disks"),
     ("spinning", "hard disks"),
     ("beneath", "under or below"),
 ];
 
-/// A typical name of what identifies a subject, which is always known.
-fn name(fact: &KeyInfo) -> Option<&'static str> {
+/// A typical value of a fact that identifies a subject, and is therefore always known.
+fn typical_value(fact: &KeyInfo) -> Option<&'static str> {
     Some(match fact.name {
         "target.path" => "/srv/pg/data",
         "mount.point" | "boot.point" => "/srv/pg",
@@ -59,12 +59,12 @@ fn subject(scope: Scope) -> &'static str {
     }
 }
 
-/// A text with the values of an example, and typical names.
-fn rendered(
+/// The text with the values of an example and, where these are missing, with typical names.
+fn render_text(
     text: &str,
     facts: impl Iterator<Item = &'static KeyInfo>,
     rule: &Rule,
-    example: &Example,
+    example: &RuleExample,
 ) -> String {
     let text = text
         .replace("{subject}", subject(rule.scope))
@@ -74,7 +74,7 @@ fn rendered(
         let value = given
             .and_then(|(_, reading)| reading.value())
             .map(|value| fact.format_value(value));
-        let shown = name(fact)
+        let shown = typical_value(fact)
             .map(str::to_owned)
             .or(value)
             .unwrap_or_else(|| "unknown".to_owned());
@@ -82,13 +82,13 @@ fn rendered(
     })
 }
 
-fn applying(rule: &Rule) -> impl Iterator<Item = &Example> {
+fn applying_examples(rule: &Rule) -> impl Iterator<Item = &RuleExample> {
     rule.examples
         .iter()
         .filter(|example| example.expect == ExpectedOutcome::Applies)
 }
 
-/// The texts of a rule with the name of each, `{fact}` as written.
+/// All texts of a rule, each with the name of its field; placeholders stay.
 fn texts(rule: &Rule) -> Vec<(&'static str, String)> {
     let mut all = vec![
         ("title", rule.title.source()),
@@ -119,7 +119,7 @@ fn texts(rule: &Rule) -> Vec<(&'static str, String)> {
     all
 }
 
-/// A sentence ends with a word that ends with a mark.
+/// Splits at words that end with a full stop, question mark or exclamation mark.
 fn sentences(text: &str) -> Vec<Vec<&str>> {
     let ends = |word: &&str| {
         word.trim_end_matches(['"', '\'', ')', '”'])
@@ -129,8 +129,8 @@ fn sentences(text: &str) -> Vec<Vec<&str>> {
     words.split_inclusive(ends).map(<[&str]>::to_vec).collect()
 }
 
-/// What is wrong with numbers and words of a text; commands in backticks are exempt.
-fn slips(text: &str) -> Vec<String> {
+/// Mistakes in numbers and words of a text; commands in backticks are exempt.
+fn wording_mistakes(text: &str) -> Vec<String> {
     let mut slips = Vec::new();
     let prose: String = text.split('`').step_by(2).collect::<Vec<_>>().join("CODE");
     let words: Vec<&str> = prose
@@ -180,8 +180,8 @@ fn titles_and_questions_are_short() {
                 rule.id
             ));
         }
-        let titles =
-            applying(rule).map(|example| rendered(&source, rule.title.facts(), rule, example));
+        let titles = applying_examples(rule)
+            .map(|example| render_text(&source, rule.title.placeholder_facts(), rule, example));
         let longest = titles
             .max_by_key(|title| title.chars().count())
             .unwrap_or(source);
@@ -231,7 +231,7 @@ fn numbers_have_units_and_things_their_names() {
     for rule in RuleSet::builtin().rules() {
         for (what, text) in texts(rule) {
             wrong.extend(
-                slips(&text)
+                wording_mistakes(&text)
                     .into_iter()
                     .map(|slip| format!("{}, {what}: {slip}: “{text}”", rule.id)),
             );
@@ -242,7 +242,7 @@ fn numbers_have_units_and_things_their_names() {
 
 #[test]
 fn slips_are_found() {
-    let found = |text: &str| slips(text).len();
+    let found = |text: &str| wording_mistakes(text).len();
     assert_eq!(
         found("Up to 10 % of 128 MiB within 90 s, as `dd bs=1MiB` does it since 4.13."),
         0
@@ -253,24 +253,27 @@ fn slips_are_found() {
     );
 }
 
-/// A title or reason with an unknown fact prints `unknown`, so a rule applies only if the facts it
-/// prints are known.
+/// An unknown fact prints as `unknown` in titles and reasons, so the condition must require every
+/// fact that they print.
 #[test]
 fn what_a_rule_prints_is_known_where_it_applies() {
     let mut unread = Vec::new();
     for rule in RuleSet::builtin().rules() {
         assert_eq!(
-            rule.question.facts().count(),
+            rule.question.placeholder_facts().count(),
             0,
             "{}: a question is asked where facts are unknown",
             rule.id
         );
         let texts = rule.title.source() + &rule.because.source();
-        let printed = rule.title.facts().chain(rule.because.facts());
-        // An optional one, `{fact? of }`, prints nothing.
+        let printed = rule
+            .title
+            .placeholder_facts()
+            .chain(rule.because.placeholder_facts());
+        // An optional placeholder, `{fact? of }`, prints nothing if its fact is unknown.
         let required = printed.filter(|fact| texts.contains(&format!("{{{}}}", fact.name)));
-        for fact in required.filter(|fact| name(fact).is_none()) {
-            for example in applying(rule) {
+        for fact in required.filter(|fact| typical_value(fact).is_none()) {
+            for example in applying_examples(rule) {
                 let mut without = example.clone();
                 for (key, reading) in &mut without.facts {
                     if key.id == fact.id {

@@ -1,30 +1,32 @@
-//! Every host that some conditions distinguish, as examples: each fact with each distinguished
-//! value, and unknown. With too many combinations, the rule's own examples with every two facts
-//! changed are used.
+//! Examples for every host that the given conditions distinguish: each fact with each distinct
+//! value, and unknown.
+//!
+//! With too many combinations, the rule's own examples are used instead, with every two facts
+//! changed.
 
 use std::collections::BTreeMap;
 
 use crate::facts::{KeyInfo, Reading, Source, UnknownReason, Value};
+use crate::rules::deciding_facts::test_values;
 use crate::rules::model::{
-    Condition, Example, ExampleFact, ExampleStack, ExpectedOutcome, Relation, Rule, Test,
+    Condition, ExampleFact, ExampleStack, ExpectedOutcome, FactTest, QuantifiedElement, Rule,
+    RuleExample,
 };
-use crate::rules::needs::domain;
 
-/// The largest number of combinations visited.
+/// Largest number of combinations to visit.
 const MOST: usize = 60_000;
 
-/// The place of a fact: the subject and its links, or an element of its stack.
-type Place = Option<(Relation, usize)>;
+/// `None` for the subject and its links, otherwise an element of the stack.
+type Place = Option<(QuantifiedElement, usize)>;
 
-/// A fact with its possible readings.
-pub struct Slot {
+pub struct FactSlot {
     pub info: &'static KeyInfo,
     place: Place,
     pub readings: Vec<Reading<Value>>,
 }
 
-impl Slot {
-    /// A fact of the subject or of what it is linked to.
+impl FactSlot {
+    /// A fact of the subject or of a linked subject.
     pub fn of_subject(info: &'static KeyInfo, readings: Vec<Reading<Value>>) -> Self {
         Self {
             info,
@@ -33,7 +35,7 @@ impl Slot {
         }
     }
 
-    /// Without the unknown readings, which are last.
+    /// Leaves out the unknown readings, which are last.
     pub fn only_known(&self) -> Self {
         let known = self
             .readings
@@ -47,12 +49,14 @@ impl Slot {
     }
 }
 
-/// The facts in conditions, each with its place.
-pub fn condition_facts<'c>(conds: &[&'c Condition]) -> Vec<(&'c Test, Option<Relation>)> {
+/// Tests of the conditions, each with the enclosing quantifier.
+pub fn condition_facts<'c>(
+    conds: &[&'c Condition],
+) -> Vec<(&'c FactTest, Option<QuantifiedElement>)> {
     fn walk<'c>(
         cond: &'c Condition,
-        within: Option<Relation>,
-        found: &mut Vec<(&'c Test, Option<Relation>)>,
+        within: Option<QuantifiedElement>,
+        found: &mut Vec<(&'c FactTest, Option<QuantifiedElement>)>,
     ) {
         match cond {
             Condition::All(kids) | Condition::Any(kids) => {
@@ -77,27 +81,27 @@ pub fn condition_facts<'c>(conds: &[&'c Condition]) -> Vec<(&'c Test, Option<Rel
     found
 }
 
-/// The values of each fact that some conditions distinguish.
+/// Values of each fact that give the conditions different results.
 pub fn values(conds: &[&Condition]) -> BTreeMap<&'static str, Vec<Value>> {
-    let mut tests: BTreeMap<&'static str, Vec<&Test>> = BTreeMap::new();
+    let mut tests: BTreeMap<&'static str, Vec<&FactTest>> = BTreeMap::new();
     for (test, _) in condition_facts(conds) {
         tests.entry(test.fact.name).or_default().push(test);
     }
     tests
         .into_iter()
-        .map(|(fact, tests)| (fact, domain::distinct_values(&tests)))
+        .map(|(fact, tests)| (fact, test_values::distinct_values(&tests)))
         .collect()
 }
 
-/// One slot per fact, with so many elements per quantifier, and the readings that `read` makes of
-/// each value.
+/// One slot for each fact, with `elements` elements per quantifier. `read` gives the readings for a
+/// value.
 pub fn slots(
     conds: &[&Condition],
     elements: usize,
     read: impl Fn(&Value) -> Vec<Reading<Value>>,
-) -> Vec<Slot> {
+) -> Vec<FactSlot> {
     let values = values(conds);
-    let mut slots: Vec<Slot> = Vec::new();
+    let mut slots: Vec<FactSlot> = Vec::new();
     for (test, within) in condition_facts(conds) {
         let places: Vec<Place> = match within {
             Some(relation) => (0..elements)
@@ -117,7 +121,7 @@ pub fn slots(
                 .into_iter()
                 .flatten()
                 .flat_map(&read);
-            slots.push(Slot {
+            slots.push(FactSlot {
                 info: test.fact,
                 place,
                 readings: known.chain([unknown()]).collect(),
@@ -135,15 +139,15 @@ pub fn unknown() -> Reading<Value> {
     Reading::unknown(UnknownReason::Denied, "not read")
 }
 
-/// [`usize::MAX`] for more than can be counted.
-pub fn combinations(slots: &[Slot]) -> usize {
+/// [`usize::MAX`] if the product overflows.
+pub fn combination_count(slots: &[FactSlot]) -> usize {
     slots.iter().fold(1, |product, slot| {
         product.saturating_mul(slot.readings.len())
     })
 }
 
-/// Visits combinations, as an index of readings per slot, until one is rejected.
-pub fn each(slots: &[Slot], mut visit: impl FnMut(&[usize]) -> bool) -> bool {
+/// Visits combinations, as an index of readings for each slot, until `visit` returns false.
+pub fn for_each_combination(slots: &[FactSlot], mut visit: impl FnMut(&[usize]) -> bool) -> bool {
     let mut chosen = vec![0; slots.len()];
     loop {
         if !visit(&chosen) {
@@ -158,9 +162,8 @@ pub fn each(slots: &[Slot], mut visit: impl FnMut(&[usize]) -> bool) -> bool {
     }
 }
 
-/// The example host of one combination.
-pub fn machine(slots: &[Slot], chosen: &[usize]) -> Example {
-    let mut example = Example {
+pub fn example_of_combination(slots: &[FactSlot], chosen: &[usize]) -> RuleExample {
+    let mut example = RuleExample {
         name: String::new(),
         facts: Vec::new(),
         stack: None,
@@ -181,24 +184,34 @@ pub fn machine(slots: &[Slot], chosen: &[usize]) -> Example {
     example
 }
 
-fn stack_slots(stack: &mut ExampleStack, relation: Relation) -> &mut Vec<Vec<ExampleFact>> {
+fn stack_slots(
+    stack: &mut ExampleStack,
+    relation: QuantifiedElement,
+) -> &mut Vec<Vec<ExampleFact>> {
     match relation {
-        Relation::Leaf => &mut stack.leaves,
-        Relation::Layer => &mut stack.layers,
-        Relation::Mount => &mut stack.mounts,
+        QuantifiedElement::Leaf => &mut stack.leaves,
+        QuantifiedElement::Layer => &mut stack.layers,
+        QuantifiedElement::Mount => &mut stack.mounts,
     }
 }
 
-/// Visits the hosts that these conditions distinguish, with one and two elements per quantifier, or
-/// the examples with every two facts changed if there are too many. Ends when one is rejected.
-pub fn visit(conds: &[&Condition], rule: &Rule, mut visit: impl FnMut(&Example) -> bool) -> bool {
+/// Visits the hosts that the conditions distinguish, with one and two elements per quantifier,
+/// until `visit` returns false. If there are too many, visits the rule's examples with every two
+/// facts changed.
+pub fn visit_distinct_hosts(
+    conds: &[&Condition],
+    rule: &Rule,
+    mut visit: impl FnMut(&RuleExample) -> bool,
+) -> bool {
     let quantified = condition_facts(conds)
         .iter()
         .any(|(_, within)| within.is_some());
     for elements in 1..=(if quantified { 2 } else { 1 }) {
         let slots = slots(conds, elements, observed_reading);
-        let fine = if combinations(&slots) <= MOST {
-            each(&slots, |chosen| visit(&machine(&slots, chosen)))
+        let fine = if combination_count(&slots) <= MOST {
+            for_each_combination(&slots, |chosen| {
+                visit(&example_of_combination(&slots, chosen))
+            })
         } else {
             rule.examples
                 .iter()
@@ -211,11 +224,11 @@ pub fn visit(conds: &[&Condition], rule: &Rule, mut visit: impl FnMut(&Example) 
     true
 }
 
-/// The example with every two facts changed.
+/// Visits the example with every two facts changed.
 fn examples_around(
-    example: &Example,
+    example: &RuleExample,
     conds: &[&Condition],
-    visit: &mut impl FnMut(&Example) -> bool,
+    visit: &mut impl FnMut(&RuleExample) -> bool,
 ) -> bool {
     let values = values(conds);
     let readings = |(info, _): &ExampleFact| -> Vec<Reading<Value>> {
@@ -227,13 +240,13 @@ fn examples_around(
             .chain([unknown()])
             .collect()
     };
-    let given = givens(&mut example.clone()).len();
+    let given = given_facts_mut(&mut example.clone()).len();
     for first in 0..given {
         for second in first..given {
-            for a in readings(&*givens(&mut example.clone())[first]) {
-                for b in readings(&*givens(&mut example.clone())[second]) {
+            for a in readings(&*given_facts_mut(&mut example.clone())[first]) {
+                for b in readings(&*given_facts_mut(&mut example.clone())[second]) {
                     let mut other = example.clone();
-                    let mut givens = givens(&mut other);
+                    let mut givens = given_facts_mut(&mut other);
                     givens[first].1 = a.clone();
                     givens[second].1 = b;
                     if !visit(&other) {
@@ -246,8 +259,7 @@ fn examples_around(
     true
 }
 
-/// Every fact that an example gives.
-pub fn givens(example: &mut Example) -> Vec<&mut ExampleFact> {
+pub fn given_facts_mut(example: &mut RuleExample) -> Vec<&mut ExampleFact> {
     let mut given: Vec<&mut ExampleFact> = example.facts.iter_mut().collect();
     if let Some(stack) = &mut example.stack {
         for elements in [&mut stack.leaves, &mut stack.layers, &mut stack.mounts] {

@@ -5,16 +5,16 @@ use std::collections::BTreeSet;
 
 use serde_json::{Map, Value};
 
-use super::run::{ImportedRow, ImportedRun, implausible_rate_remark};
-use crate::measure::source_section::SourceSection;
+use super::imported_run::{ImportedRow, ImportedRun, implausible_rate_remark};
+use crate::measure::pg_test_section::SourceSection;
 use crate::text::{self, json};
 
 /// `None` if the input is not fio's JSON.
 pub fn parse(input: &[u8]) -> Option<Result<Vec<ImportedRun>, String>> {
-    // fio prints warnings before the document and nothing after it; text behind it means two runs
-    // in one file, which are not one result.
+    // fio prints warnings before the JSON document and nothing after it. Text after the document
+    // means two runs in one file, which are not one result.
     let (document, _) =
-        json::first_object(input).filter(|(_, behind)| behind.trim_ascii().is_empty())?;
+        json::first_json_object(input).filter(|(_, behind)| behind.trim_ascii().is_empty())?;
     let version = document.get("fio version")?;
     let Some(jobs) = document.get("jobs").and_then(Value::as_array) else {
         return Some(Err("this fio JSON has no jobs".to_owned()));
@@ -86,7 +86,7 @@ pub fn parse(input: &[u8]) -> Option<Result<Vec<ImportedRun>, String>> {
 struct JobStatistics {
     name: String,
     has_flushes: bool,
-    /// Results of the same group, including this one: jobs of a group run together.
+    /// Number of results in the job's group, this result included: jobs of a group run together.
     concurrent_results: usize,
     /// `None` if the job does not write.
     row: Option<ImportedRow>,
@@ -107,11 +107,12 @@ impl JobStatistics {
             None => !options.flush_every.is_empty() || options.is_sync,
         };
         let name = text::display_safe(name.and_then(Value::as_str).unwrap_or("job").as_bytes());
-        // As many results of this name as configured processes: not aggregated.
+        // Without aggregation there is one result per process, each with the name of the job. A
+        // name that occurs once stands for the sum of all processes.
         let processes = if of_name == 1 { options.processes } else { 1 };
         let row = job.get("write").map(|writes| {
             let per_second = seen
-                .per_second(&options)
+                .flushes_per_second(&options)
                 .filter(|rate| rate.is_finite() && *rate > 0.0);
             let of_writes = ["clat_ns", "lat_ns"]
                 .into_iter()
@@ -124,7 +125,7 @@ impl JobStatistics {
                 group: SourceSection::Job,
                 name: name.clone(),
                 per_second,
-                at_a_time: seen.in_flight(&options, processes),
+                at_a_time: seen.flushes_in_flight(&options, processes),
                 percentiles_us: percentiles
                     .and_then(Value::as_object)
                     .map(percentiles_in_micros)
@@ -141,11 +142,13 @@ impl JobStatistics {
     }
 }
 
-/// Options of a job, which override the global ones. For an aggregate: the options of its last job.
+/// Options of a job, which override fio's global options. An aggregated result has the options of
+/// its last job.
 struct JobOptions {
-    /// Operations per flush, for each configured kind of flush.
+    /// Operations per flush, from the options `fsync=` and `fdatasync=`.
     flush_every: Vec<u64>,
-    /// With `sync=` each write is the flush (HOWTO of fio, `sync` and `lat_ns`; stat.c).
+    /// True with the option `sync=`: each write is a flush too (HOWTO of fio, `sync` and `lat_ns`;
+    /// stat.c).
     is_sync: bool,
     processes: u64,
     depth: u64,
@@ -173,17 +176,18 @@ impl JobOptions {
     }
 }
 
-/// Counters of a result; `None` if this version of fio lacks them.
+/// Counters of a result; `None` for a counter that this version of fio lacks.
 struct IoCounters {
     writes_per_second: Option<f64>,
     operations: f64,
-    /// Separate flushes, without those of `sync=`. From the latency samples: `sync.total_ios`
-    /// counts `fsync` alone, not `fdatasync`.
+    /// Separate flush calls, without the writes of `sync=`. The latency samples are counted,
+    /// because `sync.total_ios` counts `fsync` alone, not `fdatasync`.
     flushes: Option<f64>,
     seconds: f64,
-    /// Average number in flight: sum of the latencies divided by the elapsed time.
+    /// Average number of operations in flight: sum of the latencies divided by the elapsed time.
     mean_in_flight: f64,
-    /// True if never more than one was queued, as with a synchronous engine, whatever `iodepth` is.
+    /// True if at most one operation was ever queued, as with a synchronous engine, whatever
+    /// `iodepth` is.
     is_queued_singly: bool,
 }
 
@@ -215,8 +219,8 @@ impl IoCounters {
         }
     }
 
-    /// Flushes per second; for a job without flushes, its writes.
-    fn per_second(&self, options: &JobOptions) -> Option<f64> {
+    /// Flushes per second; writes per second for a job without flushes.
+    fn flushes_per_second(&self, options: &JobOptions) -> Option<f64> {
         let counted = self
             .flushes
             .filter(|flushes| *flushes > 0.0 && self.seconds > 0.0 && !options.is_sync);
@@ -228,7 +232,7 @@ impl IoCounters {
         }
     }
 
-    /// Writes per flush; 1 if flushes were counted.
+    /// 1 if the flushes were counted, or if each write is a flush.
     fn writes_per_flush(&self, options: &JobOptions) -> f64 {
         let is_told = self.flushes.is_none() && !options.is_sync;
         options
@@ -239,9 +243,11 @@ impl IoCounters {
             .map_or(1.0, |every| *every as f64)
     }
 
-    /// The configured number, unless the counters contradict it. fio does not mark aggregated jobs
-    /// (`group_reporting`): their row has the name of the first job and the options of the last.
-    fn in_flight(&self, options: &JobOptions, processes: u64) -> Option<u64> {
+    /// The configured number of flushes in flight; `None` if the counters contradict it.
+    ///
+    /// fio does not mark aggregated jobs (`group_reporting`): such a row has the name of the first
+    /// job and the options of the last.
+    fn flushes_in_flight(&self, options: &JobOptions, processes: u64) -> Option<u64> {
         let count = processes.saturating_mul(if self.is_queued_singly {
             1
         } else {
@@ -257,7 +263,7 @@ impl IoCounters {
         let is_told = self
             .flushes
             .is_none_or(|flushes| (flushes - due).abs() <= slack);
-        // Where flushes are queued too, they count in addition to the writes.
+        // Queued flushes count in addition to the queued writes.
         let most = if count == 1 { 1.2 } else { 2.2 * count as f64 };
         (is_told && self.mean_in_flight <= most).then_some(count)
     }
@@ -272,7 +278,8 @@ fn option_number(value: &Value) -> Option<u64> {
     }
 }
 
-/// `{"50.000000": 123456}` in nanoseconds → `(percent, µs)`, ascending.
+/// Converts fio's percentiles in nanoseconds, such as `{"50.000000": 123456}`, to ascending pairs
+/// `(percent, µs)`.
 fn percentiles_in_micros(percentiles: &Map<String, Value>) -> Vec<(f64, f64)> {
     let pair =
         |(percent, ns): (&String, &Value)| Some((percent.parse::<f64>().ok()?, ns.as_f64()? / 1e3));

@@ -1,15 +1,15 @@
-//! `pg_test_fsync`'s text: the format of 2011 without microseconds, and those since 9.3
-//! (src/bin/pg_test_fsync/pg_test_fsync.c). Columns differ between releases, so lines are read by
-//! tokens.
+//! Parses the text of `pg_test_fsync`: the format of 2011 without microseconds, and the formats
+//! since PostgreSQL 9.3 (src/bin/pg_test_fsync/pg_test_fsync.c). Columns differ between releases,
+//! so lines are split at white space.
 
-use super::run::{ImportedRow, ImportedRun, implausible_rate_remark};
-use crate::measure::source_section::SourceSection;
+use super::imported_run::{ImportedRow, ImportedRun, implausible_rate_remark};
+use crate::measure::pg_test_section::SourceSection;
 use crate::text;
 
-/// A larger write may be this much faster before it is remarked.
+/// Ratio of two rates up to which the difference counts as noise.
 const NOISE_RATIO: f64 = 1.05;
 
-/// Beginnings of the section headings.
+/// Section headings are matched by prefix.
 const HEADINGS: &[(&str, SourceSection)] = &[
     (
         "Compare file sync methods using one",
@@ -25,7 +25,7 @@ const HEADINGS: &[(&str, SourceSection)] = &[
     ("Non-Sync", SourceSection::NotSynced),
 ];
 
-/// All runs of a text, which may hold several. The error says how to get English output.
+/// Finds all runs in a text. The error names the command that prints English output.
 pub fn parse(input: &str) -> Result<Vec<ImportedRun>, &'static str> {
     let lines: Vec<&str> = input.lines().map(str::trim).collect();
     let starts: Vec<usize> = (0..lines.len())
@@ -37,7 +37,7 @@ pub fn parse(input: &str) -> Result<Vec<ImportedRun>, &'static str> {
         let lines = lines.get(*start..end).unwrap_or_default();
         let rows = parse_rows(lines);
         if !rows.is_empty() {
-            runs.push(imported_run(
+            runs.push(build_imported_run(
                 lines
                     .first()
                     .copied()
@@ -49,7 +49,7 @@ pub fn parse(input: &str) -> Result<Vec<ImportedRun>, &'static str> {
     }
     let is_foreign = lines
         .iter()
-        .any(|line| is_marker(line) && !line.starts_with(MARKER));
+        .any(|line| is_o_direct_line(line) && !line.starts_with(MARKER));
     if runs.is_empty() && is_foreign {
         Err(NOT_ENGLISH)
     } else {
@@ -62,20 +62,21 @@ const NOT_ENGLISH: &str = "this pg_test_fsync text is not in English: run LC_ALL
 /// Second line of every run.
 const MARKER: &str = "O_DIRECT supported on this platform";
 
-/// The marker in any language: these names are never translated.
-fn is_marker(line: &str) -> bool {
+/// True for [`MARKER`] in any language: translations keep the names O_DIRECT, open_datasync and
+/// open_sync.
+fn is_o_direct_line(line: &str) -> bool {
     ["O_DIRECT", "open_datasync", "open_sync"]
         .iter()
         .all(|name| line.contains(name))
 }
 
-/// A run begins with its time per test; a quotation without that, with the marker.
+/// A run begins with the time per test; a quotation without that line begins with the marker.
 fn is_run_start(lines: &[&str], at: usize) -> bool {
     let line = lines.get(at).copied().unwrap_or_default();
     parse_budget(line).is_some() || (at == 0 && line.starts_with(MARKER))
 }
 
-/// Rows of a run, by section. Other lines are skipped: web pages quote and cut.
+/// Skips lines that are neither a heading nor a row: web pages quote and cut the output.
 fn parse_rows(lines: &[&str]) -> Vec<ImportedRow> {
     let (mut rows, mut group) = (Vec::new(), None);
     for line in lines {
@@ -91,7 +92,8 @@ fn parse_rows(lines: &[&str]) -> Vec<ImportedRow> {
     rows
 }
 
-/// `5 seconds per test`, `1 second per test`, `2000 operations per test`.
+/// Parses a line such as `5 seconds per test`, `1 second per test` or `2000 operations per test`;
+/// `None` for any other line.
 fn parse_budget(line: &str) -> Option<String> {
     let (count, rest) = line.split_once(' ')?;
     let known = ["seconds per test", "second per test", "operations per test"].contains(&rest);
@@ -128,7 +130,7 @@ fn parse_row(line: &str, group: SourceSection) -> Option<ImportedRow> {
         .map(|name| of(name, None, Some("not in this build")))
 }
 
-fn imported_run(budget: String, rows: Vec<ImportedRow>) -> ImportedRun {
+fn build_imported_run(budget: String, rows: Vec<ImportedRow>) -> ImportedRun {
     let tool = "pg_test_fsync".to_owned();
     let mut imported = ImportedRun {
         tool,
@@ -137,16 +139,18 @@ fn imported_run(budget: String, rows: Vec<ImportedRow>) -> ImportedRun {
         remarks: Vec::new(),
         sentence: String::new(),
     };
-    imported.remarks = remarks(&imported);
-    imported.sentence = conclusion(&imported);
+    imported.remarks = build_remarks(&imported);
+    imported.sentence = conclusion_sentence(&imported);
     imported
 }
 
-fn rate(run: &ImportedRun, group: SourceSection, name: &str) -> Option<f64> {
-    run.row(group, name)?.per_second.filter(|rate| *rate > 0.0)
+fn positive_rate(run: &ImportedRun, group: SourceSection, name: &str) -> Option<f64> {
+    run.find_row(group, name)?
+        .per_second
+        .filter(|rate| *rate > 0.0)
 }
 
-fn remarks(run: &ImportedRun) -> Vec<String> {
+fn build_remarks(run: &ImportedRun) -> Vec<String> {
     let mut remarks: Vec<String> =
         implausible_rate_remark(&run.rows, |row| row.group != SourceSection::NotSynced)
             .into_iter()
@@ -156,7 +160,7 @@ fn remarks(run: &ImportedRun) -> Vec<String> {
         .iter()
         .filter(|row| row.group == SourceSection::OneWrite)
     {
-        let two = rate(run, SourceSection::TwoWrites, &row.name);
+        let two = positive_rate(run, SourceSection::TwoWrites, &row.name);
         if let Some((one, two)) = row
             .per_second
             .zip(two)
@@ -171,15 +175,15 @@ fn remarks(run: &ImportedRun) -> Vec<String> {
             ));
         }
     }
-    // pg_test_fsync always uses O_DIRECT for the open methods and flushes after every write; no
-    // server does so by default, so these rows are no evidence.
+    // pg_test_fsync always uses O_DIRECT for the open methods and flushes after every write. No
+    // server does so by default, so rows of these methods are not evidence.
     if run
         .rows
         .iter()
         .any(|row| row.name.starts_with("open_") && row.per_second.is_some())
     {
         remarks.push(
-            "the open methods used O_DIRECT here; servers do so only up to version 15, and only with \
+            "the open methods used O_DIRECT here; PostgreSQL does so only up to version 15, and only with \
              wal_level = minimal."
                 .to_owned(),
         );
@@ -194,9 +198,9 @@ fn remarks(run: &ImportedRun) -> Vec<String> {
     remarks
 }
 
-/// The default stays: nothing in this output is evidence against it.
-fn conclusion(run: &ImportedRun) -> String {
-    let Some(default) = rate(run, SourceSection::OneWrite, "fdatasync") else {
+/// Never advises another method, because one figure per method has no interval.
+fn conclusion_sentence(run: &ImportedRun) -> String {
+    let Some(default) = positive_rate(run, SourceSection::OneWrite, "fdatasync") else {
         return "No figure for fdatasync, the default on Linux: no conclusion for a server."
             .to_owned();
     };
@@ -204,7 +208,8 @@ fn conclusion(run: &ImportedRun) -> String {
         "fdatasync made {} commits/s there",
         text::round_grouped(default)
     );
-    let gain = |group| Some(rate(run, group, "fsync")? / rate(run, group, "fdatasync")?);
+    let gain =
+        |group| Some(positive_rate(run, group, "fsync")? / positive_rate(run, group, "fdatasync")?);
     let gains = [
         gain(SourceSection::OneWrite),
         gain(SourceSection::TwoWrites),

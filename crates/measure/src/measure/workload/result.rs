@@ -1,17 +1,15 @@
-//! Workloads and their results, as every output shows them.
-
 use serde::{Deserialize, Serialize};
 
 use crate::measure::{Conclusion, Estimate};
 
-/// An activity of a database or its neighbours that is measured by itself.
+/// An activity of a database, or of its neighbours, that is measured separately.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
 #[cfg_attr(any(test, feature = "testing"), derive(schemars::JsonSchema))]
 #[serde(rename_all = "kebab-case")]
 pub enum Workload {
     /// First writes into a new WAL segment: recycled, zero-filled (`wal_init_zero`), or neither.
     Segment,
-    /// Clients that share flushes, as in PostgreSQL.
+    /// Group commit: clients that share flushes, as in PostgreSQL.
     Group,
     /// InnoDB's redo log, the binary log, and both in turn.
     Innodb,
@@ -21,10 +19,11 @@ pub enum Workload {
     Entangle,
     /// Writes without a flush: the lower bound of everything else.
     Floor,
-    /// The tests of `pg_test_fsync`; only by its own option, for comparison with that tool.
+    /// The tests of `pg_test_fsync`, for comparison with that tool; a separate option requests
+    /// them.
     PgTestFsync,
-    /// InnoDB's transactions as the target's server flushes them: part of every measurement of such
-    /// a server.
+    /// InnoDB transactions, flushed as the target's server flushes them; part of every measurement
+    /// of a server with InnoDB.
     Transaction,
 }
 
@@ -39,7 +38,7 @@ impl Workload {
         Self::Floor,
     ];
 
-    /// Its name on the command line.
+    /// The name on the command line.
     pub fn name(self) -> &'static str {
         match self {
             Self::Segment => "segment",
@@ -53,13 +52,12 @@ impl Workload {
         }
     }
 
-    /// One operation, in one line.
     pub fn operation_text(self) -> &'static str {
         match self {
             Self::Segment => {
-                "8 kB pages written and flushed with fdatasync into a segment; and making the segment"
+                "8 kB pages written into a segment and flushed with fdatasync; and creation of the segment"
             }
-            Self::Group => "commits of 512 B; one fdatasync covers all that are waiting",
+            Self::Group => "commits of 512 B; one fdatasync covers all waiting commits",
             Self::Innodb => {
                 "records appended and flushed: redo log in a file of fixed size, binary log in a growing file"
             }
@@ -70,23 +68,23 @@ impl Workload {
             Self::Floor => "8 kB written and not flushed",
             Self::PgTestFsync => "the tests of pg_test_fsync, in rounds",
             Self::Transaction => {
-                "records of 512 B in redo log and binary log; one flush covers all that are waiting"
+                "records of 512 B in redo log and binary log; one flush covers all waiting transactions"
             }
         }
     }
 }
 
-/// Result of one row.
+/// One row of a workload's results.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[cfg_attr(any(test, feature = "testing"), derive(schemars::JsonSchema))]
 pub struct WorkloadRow {
-    /// The operation.
+    /// Name of the operation.
     pub name: String,
     /// Concurrent threads.
     pub threads: u32,
     /// Bytes written per operation.
     pub bytes: u64,
-    /// Operations measured, without warm-up. 0 if it failed: `error` has the reason.
+    /// Operations measured, without warm-up. 0 if the row failed: `error` has the reason.
     pub samples: u64,
     /// Operations per second of all threads: median of the rounds, with its interval.
     pub per_second: Estimate,
@@ -103,23 +101,23 @@ pub struct WorkloadRow {
     pub max_us: f64,
     /// Flushes requested per operation.
     pub flush_calls_per_operation: f64,
-    /// Flushes counted by the disks per operation; absent if they do not count, or other I/O
-    /// contributed.
+    /// Flushes per operation that the disks counted; absent if the disks do not count flushes, or
+    /// other I/O ran.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub flushes_per_operation: Option<f64>,
     /// Name of the reference row.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub against: Option<String>,
     /// Latency relative to the reference row, paired by round: 2 is twice as long. With several
-    /// threads it is elapsed time per operation: below 1, threads gain throughput.
+    /// threads the elapsed time per operation counts, so a ratio below 1 is a gain in throughput.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub cost_ratio: Option<Estimate>,
-    /// Result of that comparison; absent without one.
+    /// Result of the comparison with the reference row; absent without a comparison.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub settled: Option<Conclusion>,
     /// Median of each round, in order.
     pub rounds_us: Vec<f64>,
-    /// Every operation of every round; only on request.
+    /// Latency of every operation, by round; only on request.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub samples_us: Vec<Vec<f64>>,
     /// Reason for a missing result.
@@ -132,7 +130,7 @@ pub struct WorkloadRow {
 #[cfg_attr(any(test, feature = "testing"), derive(schemars::JsonSchema))]
 pub struct WorkloadResult {
     pub workload: Workload,
-    /// What one operation is.
+    /// Description of one operation.
     pub operation: String,
     /// Complete rounds.
     pub rounds: u32,

@@ -1,37 +1,37 @@
-//! Sentence and table of each workload. Row names are those of the prober; a sentence leaves out
-//! parts without a row.
+//! Sentence and table of each workload. Rows are found by the names that the probe gives them; most
+//! sentences need every row.
 
 use super::super::{Conclusion, Method, PgTest};
 use super::result::{Workload, WorkloadResult, WorkloadRow};
 use crate::text;
 
-pub(super) fn sentence(workload: Workload, rows: &[WorkloadRow]) -> String {
+pub(super) fn workload_sentence(workload: Workload, rows: &[WorkloadRow]) -> String {
     let said = match workload {
-        Workload::Segment => segment(rows),
-        Workload::Group => group(rows),
-        Workload::Innodb => innodb(rows),
-        Workload::Files => files(rows),
-        Workload::Entangle => entangle(rows),
-        Workload::Floor => floor(rows),
-        Workload::PgTestFsync => pg_test_fsync(rows),
-        Workload::Transaction => transaction(rows),
+        Workload::Segment => segment_sentence(rows),
+        Workload::Group => group_commit_sentence(rows),
+        Workload::Innodb => innodb_sentence(rows),
+        Workload::Files => small_files_sentence(rows),
+        Workload::Entangle => neighbour_writer_sentence(rows),
+        Workload::Floor => unflushed_write_sentence(rows),
+        Workload::PgTestFsync => pg_test_fsync_sentence(rows),
+        Workload::Transaction => transaction_sentence(rows),
     };
     said.unwrap_or_else(|| {
         "Nothing measured: the workload ended before its first round.".to_owned()
     })
 }
 
-fn measured_row<'r>(rows: &'r [WorkloadRow], name: &str) -> Option<&'r WorkloadRow> {
+fn find_measured_row<'r>(rows: &'r [WorkloadRow], name: &str) -> Option<&'r WorkloadRow> {
     rows.iter().find(|row| row.name == name && row.samples > 0)
 }
 
 fn median_text(rows: &[WorkloadRow], name: &str) -> Option<String> {
-    measured_row(rows, name).map(|row| text::micros(row.median_us.value))
+    find_measured_row(rows, name).map(|row| text::format_micros(row.median_us.value))
 }
 
-/// The latency relative to the reference row.
-fn duration_ratio(rows: &[WorkloadRow], name: &str) -> Option<String> {
-    let row = measured_row(rows, name)?;
+/// For example `1.5 × as long`: the latency relative to the reference row.
+fn duration_ratio_text(rows: &[WorkloadRow], name: &str) -> Option<String> {
+    let row = find_measured_row(rows, name)?;
     let ratio = row.cost_ratio?;
     Some(match row.settled? {
         Conclusion::Settled => format!("{:.1} × as long", ratio.value),
@@ -43,8 +43,8 @@ fn duration_ratio(rows: &[WorkloadRow], name: &str) -> Option<String> {
     })
 }
 
-/// The throughput of several threads relative to one.
-fn throughput_ratio(row: &WorkloadRow) -> Option<String> {
+/// For example `8.0 × as many`: the throughput of several threads relative to one.
+fn throughput_ratio_text(row: &WorkloadRow) -> Option<String> {
     let times = |ratio: f64| 1.0 / ratio.max(1e-9);
     let ratio = row.cost_ratio?;
     Some(match row.settled? {
@@ -60,28 +60,28 @@ fn throughput_ratio(row: &WorkloadRow) -> Option<String> {
     })
 }
 
-fn pg_test_fsync(rows: &[WorkloadRow]) -> Option<String> {
-    let row = measured_row(rows, &PgTest::Pages(1, Method::Fdatasync).name())?;
+fn pg_test_fsync_sentence(rows: &[WorkloadRow]) -> Option<String> {
+    let row = find_measured_row(rows, &PgTest::Pages(1, Method::Fdatasync).row_name())?;
     Some(format!(
         "pg_test_fsync would show {} ops/sec for fdatasync.",
         text::round_grouped(1e6 / row.mean_us.max(1e-3))
     ))
 }
 
-fn segment(rows: &[WorkloadRow]) -> Option<String> {
+fn segment_sentence(rows: &[WorkloadRow]) -> Option<String> {
     Some(format!(
         "A commit into a recycled segment takes {}; into a new zero-filled one {}, into a new unfilled one {}. \
-         Making such a segment takes {}, {} and {}.",
+         Recycling a segment takes {}, creating a zero-filled one {}, an unfilled one {}.",
         median_text(rows, "recycled")?,
-        duration_ratio(rows, "filled with zeros")?,
-        duration_ratio(rows, "not filled")?,
+        duration_ratio_text(rows, "filled with zeros")?,
+        duration_ratio_text(rows, "not filled")?,
         median_text(rows, "recycling")?,
         median_text(rows, "filling with zeros")?,
         median_text(rows, "making, not filled")?,
     ))
 }
 
-fn group(rows: &[WorkloadRow]) -> Option<String> {
+fn group_commit_sentence(rows: &[WorkloadRow]) -> Option<String> {
     let (one, most) = fewest_and_most_threads(rows)?;
     Some(format!(
         "1 client completes {} commits/s (mean), {} clients {} ({}). Each commit then waits {} (median), with {:.2} \
@@ -89,23 +89,23 @@ fn group(rows: &[WorkloadRow]) -> Option<String> {
         text::round_grouped(one.per_second.value),
         most.threads,
         text::round_grouped(most.per_second.value),
-        throughput_ratio(most)?,
-        text::micros(most.median_us.value),
+        throughput_ratio_text(most)?,
+        text::format_micros(most.median_us.value),
         most.flush_calls_per_operation,
     ))
 }
 
-fn innodb(rows: &[WorkloadRow]) -> Option<String> {
+fn innodb_sentence(rows: &[WorkloadRow]) -> Option<String> {
     Some(format!(
         "A 512 B transaction in redo log and binary log takes {}, a 4 kB one {}. A flush of the growing binary log \
          takes {} as one of the redo log.",
         median_text(rows, "both in turn, 512 B")?,
         median_text(rows, "both in turn, 4 kB")?,
-        duration_ratio(rows, "binlog, fdatasync, 512 B")?,
+        duration_ratio_text(rows, "binlog, fdatasync, 512 B")?,
     ))
 }
 
-fn transaction(rows: &[WorkloadRow]) -> Option<String> {
+fn transaction_sentence(rows: &[WorkloadRow]) -> Option<String> {
     let (_, most) = fewest_and_most_threads(rows)?;
     let together = format!(
         "{} clients together complete {} transactions/s (mean)",
@@ -118,36 +118,36 @@ fn transaction(rows: &[WorkloadRow]) -> Option<String> {
     Some(format!(
         "A flush of the binary log takes {} as one of the redo log; with sync_binlog = 1 a transaction waits for both, \
          {both} (median). {together}.",
-        duration_ratio(rows, "binary log")?,
+        duration_ratio_text(rows, "binary log")?,
     ))
 }
 
-fn files(rows: &[WorkloadRow]) -> Option<String> {
+fn small_files_sentence(rows: &[WorkloadRow]) -> Option<String> {
     let (one, most) = fewest_and_most_threads(rows)?;
     Some(format!(
         "1 thread writes {} durable small files/s, {} threads {} ({}).",
         text::round_grouped(one.per_second.value),
         most.threads,
         text::round_grouped(most.per_second.value),
-        throughput_ratio(most)?,
+        throughput_ratio_text(most)?,
     ))
 }
 
-fn entangle(rows: &[WorkloadRow]) -> Option<String> {
-    let p95 = |name| measured_row(rows, name).map(|row| text::micros(row.p95_us));
+fn neighbour_writer_sentence(rows: &[WorkloadRow]) -> Option<String> {
+    let p95 = |name| find_measured_row(rows, name).map(|row| text::format_micros(row.p95_us));
     Some(format!(
         "Next to a writer on the same file system, fdatasync takes {} as alone (p95 {} instead of {}), \
          fsync {} (p95 {} instead of {}).",
-        duration_ratio(rows, "fdatasync, beside a writer")?,
+        duration_ratio_text(rows, "fdatasync, beside a writer")?,
         p95("fdatasync, beside a writer")?,
         p95("fdatasync, alone")?,
-        duration_ratio(rows, "fsync, beside a writer")?,
+        duration_ratio_text(rows, "fsync, beside a writer")?,
         p95("fsync, beside a writer")?,
         p95("fsync, alone")?,
     ))
 }
 
-fn floor(rows: &[WorkloadRow]) -> Option<String> {
+fn unflushed_write_sentence(rows: &[WorkloadRow]) -> Option<String> {
     let (write, open) = (
         median_text(rows, "write")?,
         median_text(rows, "open, write, close")?,
@@ -157,11 +157,10 @@ fn floor(rows: &[WorkloadRow]) -> Option<String> {
         format!("; with O_DIRECT {us}, to the disk but not durable")
     });
     Some(format!(
-        "An unflushed 8 kB write takes {write}, {open} if the file is opened for each{direct}."
+        "An unflushed 8 kB write takes {write}, or {open} if each write opens the file{direct}."
     ))
 }
 
-/// Rows with the fewest and the most threads.
 fn fewest_and_most_threads(rows: &[WorkloadRow]) -> Option<(&WorkloadRow, &WorkloadRow)> {
     let measured = || rows.iter().filter(|row| row.samples > 0);
     Some((
@@ -171,7 +170,7 @@ fn fewest_and_most_threads(rows: &[WorkloadRow]) -> Option<(&WorkloadRow, &Workl
 }
 
 /// Title, heading, one line per row, and the sentence.
-pub fn lines(found: &WorkloadResult) -> Vec<String> {
+pub fn workload_lines(found: &WorkloadResult) -> Vec<String> {
     let title = format!(
         "{}: {}; {} rounds",
         found.workload.name(),
@@ -182,7 +181,7 @@ pub fn lines(found: &WorkloadResult) -> Vec<String> {
         "{:<30} {:>9} {:>9} {:>9} {:>9} {:>9} {:>7}  ratio",
         "", "median", "p95", "p99", "max", "ops/s", "sync/op"
     );
-    let rows = found.rows.iter().map(line);
+    let rows = found.rows.iter().map(row_line);
     [title, heading]
         .into_iter()
         .chain(rows)
@@ -190,12 +189,14 @@ pub fn lines(found: &WorkloadResult) -> Vec<String> {
         .collect()
 }
 
-fn line(row: &WorkloadRow) -> String {
+fn row_line(row: &WorkloadRow) -> String {
     let name = &row.name;
     if let Some(error) = &row.error {
         return format!("{name:<30} {error}");
     }
-    let p99 = row.p99_us.map_or_else(|| "-".to_owned(), text::micros);
+    let p99 = row
+        .p99_us
+        .map_or_else(|| "-".to_owned(), text::format_micros);
     let cost =
         row.cost_ratio
             .zip(row.against.as_ref())
@@ -207,9 +208,9 @@ fn line(row: &WorkloadRow) -> String {
             });
     let line = format!(
         "{name:<30} {:>9} {:>9} {p99:>9} {:>9} {:>9} {:>7.2}  {cost}",
-        text::micros(row.median_us.value),
-        text::micros(row.p95_us),
-        text::micros(row.max_us),
+        text::format_micros(row.median_us.value),
+        text::format_micros(row.p95_us),
+        text::format_micros(row.max_us),
         text::round_grouped(row.per_second.value),
         row.flush_calls_per_operation,
     );
@@ -219,37 +220,37 @@ fn line(row: &WorkloadRow) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::measure::{Pass, Series};
+    use crate::measure::{RoundSamples, RowSamples};
 
-    fn series(name: &str, threads: u32, us: f64) -> Series {
+    fn sample_series(name: &str, threads: u32, us: f64) -> RowSamples {
         let seconds = 10.0 * us / 1e6 / f64::from(threads);
-        let pass = Pass {
+        let pass = RoundSamples {
             times_us: vec![us; 10],
             seconds,
             flush_calls: 10,
             flushes: None,
         };
         let against = (threads > 1 || name.contains("beside")).then_some(0);
-        Series {
+        RowSamples {
             threads,
             against,
             rounds: vec![pass; 8],
-            ..Series::new(name, 512)
+            ..RowSamples::new(name, 512)
         }
     }
 
-    fn workload_result(workload: Workload, rows: &[Series]) -> WorkloadResult {
+    fn workload_result(workload: Workload, rows: &[RowSamples]) -> WorkloadResult {
         WorkloadResult::new(workload, rows, false)
     }
 
     #[test]
     fn a_group_says_what_sharing_gives() {
         let rows = [
-            series("1 session", 1, 200.0),
-            series("16 sessions", 16, 400.0),
+            sample_series("1 session", 1, 200.0),
+            sample_series("16 sessions", 16, 400.0),
         ];
-        insta::assert_snapshot!(lines(&workload_result(Workload::Group, &rows)).join("\n"), @r#"
-group: commits of 512 B; one fdatasync covers all that are waiting; 8 rounds
+        insta::assert_snapshot!(workload_lines(&workload_result(Workload::Group, &rows)).join("\n"), @r#"
+group: commits of 512 B; one fdatasync covers all waiting commits; 8 rounds
                                   median       p95       p99       max     ops/s sync/op  ratio
 1 session                         200 µs    200 µs         -    200 µs     5 000    1.00
 16 sessions                       400 µs    400 µs         -    400 µs    40 000    1.00  0.12 × 1 session (0.12 to 0.12)
@@ -268,24 +269,24 @@ group: commits of 512 B; one fdatasync covers all that are waiting; 8 rounds
         let rows: Vec<_> = rows
             .iter()
             .zip([100.0, 150.0, 200.0, 900.0])
-            .map(|(n, us)| series(n, 1, us))
+            .map(|(n, us)| sample_series(n, 1, us))
             .collect();
         insta::assert_snapshot!(workload_result(Workload::Entangle, &rows).sentence, @r#"
 Next to a writer on the same file system, fdatasync takes 1.5 × as long as alone (p95 150 µs instead of 100 µs), fsync 9.0 × as long (p95 900 µs instead of 200 µs).
 "#);
         let rows = [
-            series("write", 1, 2.0),
-            series("open, write, close", 1, 5.0),
+            sample_series("write", 1, 2.0),
+            sample_series("open, write, close", 1, 5.0),
         ];
         insta::assert_snapshot!(workload_result(Workload::Floor, &rows).sentence, @r#"
-An unflushed 8 kB write takes 2.0 µs, 5.0 µs if the file is opened for each.
+An unflushed 8 kB write takes 2.0 µs, or 5.0 µs if each write opens the file.
 "#);
     }
 
     #[test]
     fn nothing_measured_is_said() {
         for workload in Workload::ALL {
-            let found = workload_result(workload, &[Series::new("write", 1)]);
+            let found = workload_result(workload, &[RowSamples::new("write", 1)]);
             assert!(
                 found.sentence.starts_with("Nothing measured"),
                 "{}",

@@ -1,7 +1,8 @@
-//! What every workload gets: the scratch directory, its share of time and bytes, and repetition of
-//! an operation by threads. Time, bytes and the cancel flag are checked before every operation. A
-//! pass runs at least one operation per thread, however slow the disk: an empty pass is
-//! meaningless.
+//! The context of a workload: the scratch directory, a share of time and bytes, and repetition of
+//! an operation by threads.
+//!
+//! Time, bytes and the cancel flag are checked before every operation. A pass runs at least one
+//! operation per thread, however slow the disk, because an empty pass is meaningless.
 
 use std::os::fd::OwnedFd;
 use std::sync::RwLock;
@@ -12,43 +13,42 @@ use std::time::{Duration, Instant};
 use rustix::fs::OFlags;
 use rustix::io::Errno;
 
-use crate::measure::{Pass, Series};
-use crate::probes::commit::WriteBuffer;
-use crate::probes::control::{Control, Stop};
-use crate::probes::counters::DiskStats;
-use crate::probes::error::{ErrorKind, ProbeError};
-use crate::probes::scratch::Scratch;
+use crate::measure::{RoundSamples, RowSamples};
+use crate::probes::cancellation::{CancelHandle, StopReason};
+use crate::probes::commit_writer::WriteBuffer;
+use crate::probes::counters::DiskCounterReader;
+use crate::probes::error::{ProbeError, ProbeErrorKind};
+use crate::probes::scratch::ScratchDirectory;
 
 pub struct OperationResult {
-    /// Flushes requested.
     pub flush_calls: u64,
-    /// Interrupted by a signal, so its time is meaningless.
+    /// True if a signal interrupted the operation, which makes its time meaningless.
     pub interrupted: bool,
 }
 
 /// One part of a round.
 pub trait LoadGenerator {
-    /// The rows it fills; empty, or with the reason why they stay empty.
-    fn rows(&self) -> Vec<Series>;
+    /// The rows that the generator fills, without samples. The error of a row is the reason that
+    /// the row stays empty.
+    fn rows(&self) -> Vec<RowSamples>;
 
     /// Bytes written in addition to the operations.
-    fn fixed_bytes(&self, _: &WorkloadContext<'_>) -> u64 {
+    fn extra_round_bytes(&self, _: &WorkloadContext<'_>) -> u64 {
         0
     }
 
-    /// Runs for its share of a round; one pass per row.
-    fn round(&mut self, stage: &WorkloadContext<'_>) -> Result<Vec<Pass>, Stop>;
+    /// Runs for one share of a round and returns one pass per row.
+    fn run_round(&mut self, stage: &WorkloadContext<'_>) -> Result<Vec<RoundSamples>, StopReason>;
 }
 
-/// Place and limits of a workload.
 pub struct WorkloadContext<'a> {
-    pub scratch: &'a Scratch,
+    pub scratch: &'a ScratchDirectory,
     pub pages: &'a WriteBuffer,
-    /// Bytes of a segment, a redo log and the like.
+    /// Size of a segment, a redo log and similar files.
     pub file_bytes: u64,
-    control: &'a Control,
+    control: &'a CancelHandle,
     /// `None` unless the disks count flushes.
-    disks: Option<&'a DiskStats>,
+    disks: Option<&'a DiskCounterReader>,
     deadline: Instant,
     max_bytes: u64,
     written: AtomicU64,
@@ -63,11 +63,11 @@ const MIN_SHARE_BYTES: u64 = 1 << 20;
 
 impl<'a> WorkloadContext<'a> {
     pub fn new(
-        scratch: &'a Scratch,
+        scratch: &'a ScratchDirectory,
         pages: &'a WriteBuffer,
         file_bytes: u64,
-        control: &'a Control,
-        disks: Option<&'a DiskStats>,
+        control: &'a CancelHandle,
+        disks: Option<&'a DiskCounterReader>,
         limits: (Duration, u64),
     ) -> Self {
         let (time, most_bytes) = limits;
@@ -87,10 +87,10 @@ impl<'a> WorkloadContext<'a> {
         }
     }
 
-    /// Divides the time and bytes left after preparing equally among all parts, with one round as
-    /// warm-up. `fixed_bytes` are written in every round.
+    /// Divides the remaining time and bytes equally among all rounds and parts, with one more round
+    /// as warm-up. `fixed_bytes` are written in every round.
     pub fn divide_budget(&mut self, rounds: u32, parts: usize, fixed_bytes: u64) {
-        let bytes = self.max_bytes.saturating_sub(self.written()) / u64::from(rounds + 1);
+        let bytes = self.max_bytes.saturating_sub(self.bytes_written()) / u64::from(rounds + 1);
         self.share_bytes =
             (bytes.saturating_sub(fixed_bytes) / parts.max(1) as u64).max(MIN_SHARE_BYTES);
         let left = self
@@ -98,8 +98,8 @@ impl<'a> WorkloadContext<'a> {
             .saturating_duration_since(Instant::now())
             .as_secs_f64();
         let share = left / (f64::from(rounds + 1) * parts.max(1) as f64);
-        // Longer passes would let a neighbour write more than is gentle; shorter ones would measure
-        // the start of threads.
+        // A longer pass would let a neighbour write too much; a shorter one would measure the start
+        // of threads.
         self.share_time = Duration::from_secs_f64(share.clamp(0.002, 0.5));
     }
 
@@ -119,82 +119,80 @@ impl<'a> WorkloadContext<'a> {
         rounds
     }
 
-    /// A part's time in a round.
     pub fn share_time(&self) -> Duration {
         self.share_time
     }
 
     /// Fails if the probe was cancelled or time is up.
-    pub fn check(&self) -> Result<(), Stop> {
+    pub fn check_limits(&self) -> Result<(), StopReason> {
         if self.control.is_cancelled() {
-            Err(Stop::Cancelled)
+            Err(StopReason::Cancelled)
         } else if Instant::now() >= self.deadline {
-            Err(Stop::BudgetExhausted)
+            Err(StopReason::BudgetExhausted)
         } else {
             Ok(())
         }
     }
 
-    /// The same check before this many bytes are written.
-    pub fn reserve_bytes(&self, bytes: u64) -> Result<(), Stop> {
-        self.check()?;
+    /// Fails like [`Self::check_limits`], or if `bytes` more exceed the write limit; otherwise
+    /// counts the bytes as written.
+    pub fn reserve_bytes(&self, bytes: u64) -> Result<(), StopReason> {
+        self.check_limits()?;
         let before = self.written.fetch_add(bytes, Ordering::Relaxed);
         if before + bytes > self.max_bytes {
             self.written.fetch_sub(bytes, Ordering::Relaxed);
-            return Err(Stop::BudgetExhausted);
+            return Err(StopReason::BudgetExhausted);
         }
         Ok(())
     }
 
-    /// Whether a pass has used up its share.
     fn has_used_share(&self, begun: Instant, written: u64) -> bool {
-        begun.elapsed() >= self.share_time || self.written() - written >= self.share_bytes
+        begun.elapsed() >= self.share_time || self.bytes_written() - written >= self.share_bytes
     }
 
-    /// Bytes written so far.
-    pub fn written(&self) -> u64 {
+    pub fn bytes_written(&self) -> u64 {
         self.written.load(Ordering::Relaxed)
     }
 
-    /// A kernel error; `doing` names the step.
-    pub fn stop_error(&self, errno: Errno, doing: &str) -> Stop {
+    /// `doing` names the failed step.
+    pub fn stop_error(&self, errno: Errno, doing: &str) -> StopReason {
         self.scratch.probe_error(errno, doing).into()
     }
 
-    /// A new flushed file of [`WorkloadContext::file_bytes`] zeros.
-    pub fn create_filled_file(&self, name: &str) -> Result<OwnedFd, Stop> {
+    /// Creates a file of [`WorkloadContext::file_bytes`] zeros and flushes it.
+    pub fn create_filled_file(&self, name: &str) -> Result<OwnedFd, StopReason> {
         let file = self.scratch.create_file(name, OFlags::empty());
         let file = file.map_err(|errno| self.stop_error(errno, "creating a scratch file"))?;
-        self.fill(&file)?;
+        self.fill_with_zeros(&file)?;
         Ok(file)
     }
 
     /// Fills a file with [`WorkloadContext::file_bytes`] zeros and flushes it.
-    pub fn fill(&self, file: &OwnedFd) -> Result<(), Stop> {
+    pub fn fill_with_zeros(&self, file: &OwnedFd) -> Result<(), StopReason> {
         self.reserve_bytes(self.file_bytes)?;
-        let go_on = || self.check().is_ok();
-        if !self.scratch.fill(file, self.file_bytes, &go_on)? {
-            self.check()?;
+        let go_on = || self.check_limits().is_ok();
+        if !self.scratch.fill_file(file, self.file_bytes, &go_on)? {
+            self.check_limits()?;
         }
         Ok(())
     }
 
-    fn flushes(&self) -> Option<u64> {
+    fn read_flush_count(&self) -> Option<u64> {
         self.disks?.read()?.flushes
     }
 
-    /// Repeats an operation of this many bytes until the share of time is used up, at most `limit`
-    /// times.
+    /// Repeats an operation of `bytes` bytes until the share of time or bytes is used up, at most
+    /// `limit` times.
     pub fn repeat(
         &self,
         doing: &str,
         bytes: u64,
         limit: u64,
         mut operation: impl FnMut() -> Result<OperationResult, Errno>,
-    ) -> Result<Pass, Stop> {
-        let mut pass = Pass::default();
-        let before = self.flushes();
-        let (begun, written) = (Instant::now(), self.written());
+    ) -> Result<RoundSamples, StopReason> {
+        let mut pass = RoundSamples::default();
+        let before = self.read_flush_count();
+        let (begun, written) = (Instant::now(), self.bytes_written());
         for _ in 0..limit {
             self.reserve_bytes(bytes)?;
             let start = Instant::now();
@@ -208,43 +206,43 @@ impl<'a> WorkloadContext<'a> {
             }
         }
         pass.seconds = begun.elapsed().as_secs_f64();
-        pass.flushes = flush_difference(before, self.flushes());
+        pass.flushes = flush_difference(before, self.read_flush_count());
         Ok(pass)
     }
 
     pub fn run_once(
         &self,
         flush_calls: u64,
-        operation: impl FnOnce() -> Result<(), Stop>,
-    ) -> Result<Pass, Stop> {
-        self.check()?;
-        let before = self.flushes();
+        operation: impl FnOnce() -> Result<(), StopReason>,
+    ) -> Result<RoundSamples, StopReason> {
+        self.check_limits()?;
+        let before = self.read_flush_count();
         let start = Instant::now();
         operation()?;
         let times_us = vec![elapsed_us(start)];
         let seconds = start.elapsed().as_secs_f64();
-        Ok(Pass {
+        Ok(RoundSamples {
             times_us,
             seconds,
             flush_calls,
-            flushes: flush_difference(before, self.flushes()),
+            flushes: flush_difference(before, self.read_flush_count()),
         })
     }
 
-    /// Repeats an operation in concurrent threads, each at most `limit` times. It receives the
-    /// numbers of the thread and of its turn.
+    /// Repeats an operation in concurrent threads, in each at most `limit` times. The operation
+    /// receives the number of the thread and of the turn.
     pub fn run_threads(
         &self,
         doing: &str,
         threads: u32,
         bytes: u64,
         limit: u64,
-        operation: &(dyn Fn(u32, u64) -> Result<OperationResult, Stop> + Sync),
-    ) -> Result<Pass, Stop> {
+        operation: &(dyn Fn(u32, u64) -> Result<OperationResult, StopReason> + Sync),
+    ) -> Result<RoundSamples, StopReason> {
         let (gate, ended) = (RwLock::new(()), AtomicBool::new(false));
-        let written = self.written();
+        let written = self.bytes_written();
         let work = |thread: u32| {
-            // Threads that are ready wait for the others.
+            // A ready thread waits here until all threads are ready.
             drop(gate.read());
             let done = self.run_thread(thread, (bytes, limit), &ended, written, operation);
             if done.is_err() {
@@ -252,7 +250,7 @@ impl<'a> WorkloadContext<'a> {
             }
             done
         };
-        let mut pass = Pass::default();
+        let mut pass = RoundSamples::default();
         thread::scope(|scope| {
             let closed = gate.write();
             let mut running = Vec::new();
@@ -260,13 +258,14 @@ impl<'a> WorkloadContext<'a> {
                 let spawned = thread::Builder::new().spawn_scoped(scope, move || work(number));
                 let Ok(spawned) = spawned else {
                     ended.store(true, Ordering::Relaxed);
-                    let says =
-                        format!("{doing} failed: this system allows no {threads} more threads");
-                    return Err(ProbeError::new(ErrorKind::Other, says).into());
+                    let says = format!(
+                        "{doing} failed: this system does not allow {threads} more threads"
+                    );
+                    return Err(ProbeError::new(ProbeErrorKind::Other, says).into());
                 };
                 running.push(spawned);
             }
-            let before = self.flushes();
+            let before = self.read_flush_count();
             let begun = Instant::now();
             drop(closed);
             let done: Vec<_> = running
@@ -274,15 +273,15 @@ impl<'a> WorkloadContext<'a> {
                 .map(thread::ScopedJoinHandle::join)
                 .collect();
             pass.seconds = begun.elapsed().as_secs_f64();
-            pass.flushes = flush_difference(before, self.flushes());
+            pass.flushes = flush_difference(before, self.read_flush_count());
             let gave_up =
-                |_| Err(ProbeError::new(ErrorKind::Other, format!("{doing} failed")).into());
+                |_| Err(ProbeError::new(ProbeErrorKind::Other, format!("{doing} failed")).into());
             let mut done: Vec<_> = done
                 .into_iter()
                 .map(|one| one.unwrap_or_else(gave_up))
                 .collect();
-            // A failure matters more than the end of another thread.
-            done.sort_by_key(|one| !matches!(one, Err(Stop::Failed(_))));
+            // Failures come first: a failure matters more than the regular end of another thread.
+            done.sort_by_key(|one| !matches!(one, Err(StopReason::Failed(_))));
             for one in done {
                 let one = one?;
                 pass.times_us.extend(one.times_us);
@@ -299,9 +298,9 @@ impl<'a> WorkloadContext<'a> {
         (bytes, limit): (u64, u64),
         ended: &AtomicBool,
         written: u64,
-        operation: &(dyn Fn(u32, u64) -> Result<OperationResult, Stop> + Sync),
-    ) -> Result<Pass, Stop> {
-        let mut pass = Pass::default();
+        operation: &(dyn Fn(u32, u64) -> Result<OperationResult, StopReason> + Sync),
+    ) -> Result<RoundSamples, StopReason> {
+        let mut pass = RoundSamples::default();
         let begun = Instant::now();
         for turn in 0..limit {
             if ended.load(Ordering::Relaxed) {

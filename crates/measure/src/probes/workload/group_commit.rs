@@ -1,27 +1,31 @@
-//! Group commit as in PostgreSQL (`XLogFlush` in xlog.c): a client that finds nobody flushing
-//! leads, with one pwrite of all pages inserted so far and one fdatasync; others wait.
-//! `commit_delay` is 0, its default. A page flushed half full is written again with the next
-//! records.
+//! Group commit as in PostgreSQL (`XLogFlush` in xlog.c). A client that finds no other client
+//! flushing becomes the leader. The leader makes one pwrite of all pages inserted so far and one
+//! fdatasync, while other clients wait.
+//!
+//! `commit_delay` is 0, its default. A page that was flushed half full is written again with the
+//! next records.
 
 use std::sync::{Arc, Condvar, Mutex, PoisonError};
 
 use rustix::io::Errno;
 
 use super::context::{LoadGenerator, OperationResult, WorkloadContext};
-use crate::measure::{Method, Pass, Series};
-use crate::probes::commit::{PAGE_BYTES, Writer};
-use crate::probes::control::Stop;
+use crate::measure::{Method, RoundSamples, RowSamples};
+use crate::probes::cancellation::StopReason;
+use crate::probes::commit_writer::{CommitWriter, PAGE_BYTES};
 
 const SESSIONS: [u32; 5] = [1, 2, 4, 8, 16];
 
 /// Bytes of a small transaction's record.
 pub(super) const RECORD_BYTES: u64 = 512;
 
-pub(super) fn prepare(stage: &WorkloadContext<'_>) -> Result<Vec<Box<dyn LoadGenerator>>, Stop> {
-    let writer = Writer::new(Method::Fdatasync, stage.create_filled_file("group-wal")?);
+pub(super) fn create_load_generators(
+    stage: &WorkloadContext<'_>,
+) -> Result<Vec<Box<dyn LoadGenerator>>, StopReason> {
+    let writer = CommitWriter::new(Method::Fdatasync, stage.create_filled_file("group-wal")?);
     let wal = CyclicLog::new(writer, stage.file_bytes, PAGE_BYTES as u64);
     let log = Arc::new(SharedLog::new(move |stage, from, to| {
-        wal.append(stage, from, to)
+        wal.write_and_flush(stage, from, to)
     }));
     let part = |sessions| {
         let name = if sessions == 1 {
@@ -29,9 +33,9 @@ pub(super) fn prepare(stage: &WorkloadContext<'_>) -> Result<Vec<Box<dyn LoadGen
         } else {
             format!("{sessions} sessions")
         };
-        let row = Series {
+        let row = RowSamples {
             threads: sessions,
-            ..Series::new(name, RECORD_BYTES)
+            ..RowSamples::new(name, RECORD_BYTES)
         };
         let row = if sessions == 1 {
             row
@@ -47,22 +51,21 @@ pub(super) fn prepare(stage: &WorkloadContext<'_>) -> Result<Vec<Box<dyn LoadGen
     Ok(SESSIONS.into_iter().map(part).collect())
 }
 
-/// Clients that commit records to a shared log.
 pub(super) struct GroupCommit {
-    /// Its row; the threads are the clients.
-    pub(super) row: Series,
+    /// The row of the table; its threads are the clients.
+    pub(super) row: RowSamples,
     pub(super) log: Arc<SharedLog>,
     /// Most commits of a client in a round.
     pub(super) max_commits: u64,
 }
 
 impl LoadGenerator for GroupCommit {
-    fn rows(&self) -> Vec<Series> {
+    fn rows(&self) -> Vec<RowSamples> {
         vec![self.row.clone()]
     }
 
-    fn round(&mut self, stage: &WorkloadContext<'_>) -> Result<Vec<Pass>, Stop> {
-        // The leader counts the bytes, as it writes whole pages.
+    fn run_round(&mut self, stage: &WorkloadContext<'_>) -> Result<Vec<RoundSamples>, StopReason> {
+        // The number of bytes is 0 because the leader, which writes whole pages, reserves them.
         let pass = stage.run_threads(
             "a group commit",
             self.row.threads,
@@ -74,9 +77,9 @@ impl LoadGenerator for GroupCommit {
     }
 }
 
-/// Writes and flushes what was inserted between two positions.
+/// Writes and flushes the log between two positions.
 type LogFlush =
-    dyn Fn(&WorkloadContext<'_>, u64, u64) -> Result<OperationResult, Stop> + Send + Sync;
+    dyn Fn(&WorkloadContext<'_>, u64, u64) -> Result<OperationResult, StopReason> + Send + Sync;
 
 /// A log shared by clients. Positions are bytes from its beginning and never decrease.
 pub(super) struct SharedLog {
@@ -89,13 +92,13 @@ pub(super) struct SharedLog {
 struct LogPosition {
     inserted: u64,
     flushed: u64,
-    /// True while a client leads.
+    /// True while a leader writes and flushes.
     is_flushing: bool,
 }
 
 impl SharedLog {
     pub(super) fn new(
-        flush: impl Fn(&WorkloadContext<'_>, u64, u64) -> Result<OperationResult, Stop>
+        flush: impl Fn(&WorkloadContext<'_>, u64, u64) -> Result<OperationResult, StopReason>
         + Send
         + Sync
         + 'static,
@@ -108,7 +111,7 @@ impl SharedLog {
     }
 
     /// Inserts a record and returns once it is flushed.
-    fn commit(&self, stage: &WorkloadContext<'_>) -> Result<OperationResult, Stop> {
+    fn commit(&self, stage: &WorkloadContext<'_>) -> Result<OperationResult, StopReason> {
         let mut log = self.log.lock().unwrap_or_else(PoisonError::into_inner);
         log.inserted += RECORD_BYTES;
         let wanted = log.inserted;
@@ -133,21 +136,21 @@ impl SharedLog {
         if done.is_ok() {
             log.flushed = to;
         }
-        // After an error another client leads and meets it too, or the end of the probe.
+        // After an error another client becomes the leader and fails too, or ends with the probe.
         self.changed.notify_all();
         done
     }
 }
 
-/// A log in a file of fixed size, in whole pages.
+/// A log in a file of fixed size, written in whole pages.
 pub(super) struct CyclicLog {
-    writer: Writer,
+    writer: CommitWriter,
     bytes: u64,
     page: u64,
 }
 
 impl CyclicLog {
-    pub(super) fn new(writer: Writer, file_bytes: u64, page: u64) -> Self {
+    pub(super) fn new(writer: CommitWriter, file_bytes: u64, page: u64) -> Self {
         Self {
             writer,
             bytes: file_bytes / page * page,
@@ -156,19 +159,19 @@ impl CyclicLog {
     }
 
     /// Writes the pages between two positions at once and flushes them.
-    pub(super) fn append(
+    pub(super) fn write_and_flush(
         &self,
         stage: &WorkloadContext<'_>,
         from: u64,
         to: u64,
-    ) -> Result<OperationResult, Stop> {
+    ) -> Result<OperationResult, StopReason> {
         let (start, end) = (from / self.page * self.page, to.next_multiple_of(self.page));
         stage.reserve_bytes(end - start)?;
-        self.write(stage, start, end)
+        self.write_wrapped_and_flush(stage, start, end)
             .map_err(|errno| stage.stop_error(errno, "a group commit"))
     }
 
-    fn write(
+    fn write_wrapped_and_flush(
         &self,
         stage: &WorkloadContext<'_>,
         start: u64,
@@ -176,10 +179,11 @@ impl CyclicLog {
     ) -> Result<OperationResult, Errno> {
         let length = |bytes: u64| usize::try_from(bytes).unwrap_or(PAGE_BYTES);
         let (at, bytes) = (start % self.bytes, end - start);
-        // At the end of the file the server needs another write, too.
+        // At the end of the file a server needs a second write too.
         let first = bytes.min(self.bytes - at);
         let done = if first < bytes {
-            self.writer.write(stage.pages.bytes(length(first)), at)?;
+            self.writer
+                .write_unflushed(stage.pages.bytes(length(first)), at)?;
             self.writer
                 .commit(stage.pages.bytes(length(bytes - first)), 0)?
         } else {

@@ -1,6 +1,7 @@
 //! InnoDB's redo log and the binary log: records of 512 bytes and 4 kB, flushed in each log and in
-//! both, as a transaction does with `innodb_flush_log_at_trx_commit=1` and `sync_binlog=1`. The
-//! redo log is cyclic; the binary log grows, so each flush commits the file system's journal.
+//! both, as a transaction does with `innodb_flush_log_at_trx_commit=1` and `sync_binlog=1`.
+//!
+//! The redo log is cyclic. The binary log grows, so each flush commits the file system's journal.
 
 use std::cell::Cell;
 use std::os::fd::OwnedFd;
@@ -10,24 +11,26 @@ use rustix::fs::OFlags;
 use rustix::io::Errno;
 
 use super::context::{LoadGenerator, OperationResult, WorkloadContext};
-use crate::measure::{Method, Pass, Series};
-use crate::probes::commit::Writer;
-use crate::probes::control::Stop;
-use crate::probes::method::open_flags;
+use crate::measure::{Method, RoundSamples, RowSamples};
+use crate::probes::cancellation::StopReason;
+use crate::probes::commit_writer::CommitWriter;
+use crate::probes::wal_methods::open_flags;
 
 /// Sizes of records, with their names in rows.
 const RECORD_SIZES: [(usize, &str); 2] = [(512, "512 B"), (4096, "4 kB")];
 
-/// A binary log starts over at this size, in bytes.
+/// Size in bytes at which a binary log starts again from the beginning.
 const BINLOG_BYTES: u64 = 4 << 20;
 
-pub(super) fn prepare(stage: &WorkloadContext<'_>) -> Result<Vec<Box<dyn LoadGenerator>>, Stop> {
+pub(super) fn create_load_generators(
+    stage: &WorkloadContext<'_>,
+) -> Result<Vec<Box<dyn LoadGenerator>>, StopReason> {
     stage.create_filled_file("redo")?;
     let at = Rc::new(Cell::new(0));
-    let redo = |method| -> Result<AppendLog, Stop> {
+    let redo = |method| -> Result<AppendLog, StopReason> {
         let file = stage.scratch.open_file("redo", open_flags(method));
         let file = file.map_err(|errno| stage.stop_error(errno, "opening the redo log"))?;
-        let (writer, end) = (Writer::new(method, file), stage.file_bytes);
+        let (writer, end) = (CommitWriter::new(method, file), stage.file_bytes);
         Ok(AppendLog {
             writer,
             end,
@@ -36,7 +39,7 @@ pub(super) fn prepare(stage: &WorkloadContext<'_>) -> Result<Vec<Box<dyn LoadGen
         })
     };
     let mut binlogs = 0;
-    let mut binlog = || -> Result<AppendLog, Stop> {
+    let mut binlog = || -> Result<AppendLog, StopReason> {
         binlogs += 1;
         let name = format!("binlog-{binlogs}");
         let file = stage.scratch.create_file(&name, OFlags::empty());
@@ -44,7 +47,7 @@ pub(super) fn prepare(stage: &WorkloadContext<'_>) -> Result<Vec<Box<dyn LoadGen
             file.and_then(|file| Ok((file, stage.scratch.open_file(&name, OFlags::empty())?)));
         let (file, again) =
             again.map_err(|errno| stage.stop_error(errno, "creating a binary log"))?;
-        let writer = Writer::new(Method::Fdatasync, file);
+        let writer = CommitWriter::new(Method::Fdatasync, file);
         Ok(AppendLog {
             writer,
             end: BINLOG_BYTES.min(stage.file_bytes),
@@ -55,10 +58,10 @@ pub(super) fn prepare(stage: &WorkloadContext<'_>) -> Result<Vec<Box<dyn LoadGen
     let mut parts: Vec<Box<dyn LoadGenerator>> = Vec::new();
     let mut add = |name: &str, logs: [Vec<AppendLog>; 2], against: bool| {
         for (i, ((bytes, size), logs)) in RECORD_SIZES.into_iter().zip(logs).enumerate() {
-            let row = Series::new(format!("{name}, {size}"), bytes as u64);
-            // The first two rows are those of the redo log.
+            let row = RowSamples::new(format!("{name}, {size}"), bytes as u64);
+            // Rows 0 and 1 are those of the redo log with fdatasync.
             let row = if against { row.compared_with(i) } else { row };
-            parts.push(Box::new(Transaction { row, bytes, logs }));
+            parts.push(Box::new(RedoBinlogLoad { row, bytes, logs }));
         }
     };
     let (data, open) = (Method::Fdatasync, Method::OpenDatasync);
@@ -82,19 +85,18 @@ pub(super) fn prepare(stage: &WorkloadContext<'_>) -> Result<Vec<Box<dyn LoadGen
     Ok(parts)
 }
 
-/// A log that records are appended to.
 struct AppendLog {
-    writer: Writer,
+    writer: CommitWriter,
     offset: Rc<Cell<u64>>,
-    /// It starts over at this offset.
+    /// Offset at which the log starts again from the beginning.
     end: u64,
     /// File of a growing log; `None` for the redo log.
     growing_file: Option<OwnedFd>,
 }
 
 impl AppendLog {
-    /// Appends and flushes a record; true if a signal interrupted it.
-    fn append(&self, record: &[u8]) -> Result<bool, Errno> {
+    /// Appends and flushes a record; returns true if a signal interrupted the commit.
+    fn append_and_flush(&self, record: &[u8]) -> Result<bool, Errno> {
         let at = self.offset.get();
         let done = self.writer.commit(record, at)?;
         let next = at + record.len() as u64;
@@ -108,8 +110,8 @@ impl AppendLog {
         Ok(done.interrupted)
     }
 
-    /// Truncates a long log, durably.
-    fn truncate(&self) -> Result<(), Errno> {
+    /// Truncates a binary log that is more than half full, and flushes the truncation.
+    fn truncate_if_long(&self) -> Result<(), Errno> {
         match &self.growing_file {
             Some(file) if self.offset.get() > self.end / 2 => {
                 self.offset.set(0);
@@ -121,19 +123,19 @@ impl AppendLog {
     }
 }
 
-struct Transaction {
-    row: Series,
+struct RedoBinlogLoad {
+    row: RowSamples,
     bytes: usize,
     logs: Vec<AppendLog>,
 }
 
-impl LoadGenerator for Transaction {
-    fn rows(&self) -> Vec<Series> {
+impl LoadGenerator for RedoBinlogLoad {
+    fn rows(&self) -> Vec<RowSamples> {
         vec![self.row.clone()]
     }
 
-    fn round(&mut self, stage: &WorkloadContext<'_>) -> Result<Vec<Pass>, Stop> {
-        let cut = self.logs.iter().try_for_each(AppendLog::truncate);
+    fn run_round(&mut self, stage: &WorkloadContext<'_>) -> Result<Vec<RoundSamples>, StopReason> {
+        let cut = self.logs.iter().try_for_each(AppendLog::truncate_if_long);
         cut.map_err(|errno| stage.stop_error(errno, "truncating a binary log"))?;
         let record = stage.pages.bytes(self.bytes);
         let bytes = (self.bytes * self.logs.len()) as u64;
@@ -141,7 +143,7 @@ impl LoadGenerator for Transaction {
         let pass = stage.repeat("a transaction", bytes, most, || {
             let mut interrupted = false;
             for log in &self.logs {
-                interrupted |= log.append(record)?;
+                interrupted |= log.append_and_flush(record)?;
             }
             Ok(OperationResult {
                 flush_calls: self.logs.len() as u64,

@@ -1,6 +1,8 @@
-//! Commits alone, and next to a writer that appends to another file of the same file system: an
-//! ordered journal writes the neighbour's new blocks before it commits. The writer starts writeback
-//! every 256 kB, as PostgreSQL's checkpointer does (`checkpoint_flush_after`).
+//! Commits alone, and next to a writer that appends to another file of the same file system. An
+//! ordered journal writes the neighbour's new blocks before a commit.
+//!
+//! The writer starts writeback every 256 kB, as PostgreSQL's checkpointer does
+//! (`checkpoint_flush_after`).
 
 use std::os::fd::OwnedFd;
 use std::rc::Rc;
@@ -12,16 +14,19 @@ use rustix::fs::{Advice, OFlags};
 use rustix::io::Errno;
 
 use super::context::{LoadGenerator, OperationResult, WorkloadContext};
-use crate::measure::{Method, Pass, Series};
-use crate::probes::commit::{Cursor, PAGE_BYTES, Writer, retry_interrupted};
-use crate::probes::control::Stop;
-use crate::probes::error::{ErrorKind, ProbeError};
+use crate::measure::{Method, RoundSamples, RowSamples};
+use crate::probes::cancellation::StopReason;
+use crate::probes::commit_writer::{CommitWriter, PAGE_BYTES, WriteCursor, retry_interrupted};
+use crate::probes::error::{ProbeError, ProbeErrorKind};
 
-/// Bytes that the neighbour writes between two pauses: 32 MiB/s, far below a flood.
+/// Bytes that the neighbour writes between two pauses: at most 32 MiB/s, which does not saturate a
+/// disk.
 const CHUNK_BYTES: usize = 256 << 10;
 const PAUSE: Duration = Duration::from_millis(8);
 
-pub(super) fn prepare(stage: &WorkloadContext<'_>) -> Result<Vec<Box<dyn LoadGenerator>>, Stop> {
+pub(super) fn create_load_generators(
+    stage: &WorkloadContext<'_>,
+) -> Result<Vec<Box<dyn LoadGenerator>>, StopReason> {
     stage.create_filled_file("wal")?;
     let failed = |errno| stage.stop_error(errno, "creating a scratch file");
     let neighbour = Rc::new(
@@ -37,14 +42,17 @@ pub(super) fn prepare(stage: &WorkloadContext<'_>) -> Result<Vec<Box<dyn LoadGen
                 .scratch
                 .open_file("wal", OFlags::empty())
                 .map_err(failed)?;
-            parts.push(Box::new(Commits {
-                writer: Writer::new(method, file),
-                cursor: Cursor::new(0, stage.file_bytes / PAGE_BYTES as u64 * PAGE_BYTES as u64),
+            parts.push(Box::new(CommitLoad {
+                writer: CommitWriter::new(method, file),
+                cursor: WriteCursor::new(
+                    0,
+                    stage.file_bytes / PAGE_BYTES as u64 * PAGE_BYTES as u64,
+                ),
                 neighbour: beside.then(|| Rc::clone(&neighbour)),
                 row: {
                     let where_ = if beside { "beside a writer" } else { "alone" };
                     let row =
-                        Series::new(format!("{}, {where_}", method.name()), PAGE_BYTES as u64);
+                        RowSamples::new(format!("{}, {where_}", method.name()), PAGE_BYTES as u64);
                     if beside {
                         row.compared_with(2 * i)
                     } else {
@@ -57,36 +65,36 @@ pub(super) fn prepare(stage: &WorkloadContext<'_>) -> Result<Vec<Box<dyn LoadGen
     Ok(parts)
 }
 
-struct Commits {
-    row: Series,
-    writer: Writer,
-    cursor: Cursor,
+struct CommitLoad {
+    row: RowSamples,
+    writer: CommitWriter,
+    cursor: WriteCursor,
     neighbour: Option<Rc<OwnedFd>>,
 }
 
-impl LoadGenerator for Commits {
-    fn rows(&self) -> Vec<Series> {
+impl LoadGenerator for CommitLoad {
+    fn rows(&self) -> Vec<RowSamples> {
         vec![self.row.clone()]
     }
 
-    fn round(&mut self, stage: &WorkloadContext<'_>) -> Result<Vec<Pass>, Stop> {
+    fn run_round(&mut self, stage: &WorkloadContext<'_>) -> Result<Vec<RoundSamples>, StopReason> {
         let Some(neighbour) = self.neighbour.clone() else {
             return Ok(vec![self.measure_commits(stage)?]);
         };
         let pass = self.measure_with_neighbour(stage, &neighbour);
-        // What the neighbour wrote is removed before others are measured.
+        // The neighbour's data is removed before other parts are measured.
         let gone =
             rustix::fs::ftruncate(&*neighbour, 0).and_then(|()| rustix::fs::fsync(&*neighbour));
         gone.map_err(|errno| stage.stop_error(errno, "truncating the neighbour's file"))?;
-        Ok(vec![Pass {
+        Ok(vec![RoundSamples {
             flushes: None,
             ..pass?
         }])
     }
 }
 
-impl Commits {
-    fn measure_commits(&mut self, stage: &WorkloadContext<'_>) -> Result<Pass, Stop> {
+impl CommitLoad {
+    fn measure_commits(&mut self, stage: &WorkloadContext<'_>) -> Result<RoundSamples, StopReason> {
         let (writer, cursor) = (&self.writer, &mut self.cursor);
         stage.repeat("a commit", PAGE_BYTES as u64, u64::MAX, || {
             let done = writer.commit(stage.pages.bytes(PAGE_BYTES), cursor.advance(PAGE_BYTES))?;
@@ -97,12 +105,11 @@ impl Commits {
         })
     }
 
-    /// Commits while the neighbour writes.
     fn measure_with_neighbour(
         &mut self,
         stage: &WorkloadContext<'_>,
         neighbour: &OwnedFd,
-    ) -> Result<Pass, Stop> {
+    ) -> Result<RoundSamples, StopReason> {
         let ended = AtomicBool::new(false);
         let mut at = 0;
         let noise = stage.pages.bytes(CHUNK_BYTES);
@@ -117,7 +124,8 @@ impl Commits {
                 Ok(())
             };
             let spawned = thread::Builder::new().spawn_scoped(scope, write);
-            let failed = || ProbeError::new(ErrorKind::Other, "starting a second writer failed");
+            let failed =
+                || ProbeError::new(ProbeErrorKind::Other, "starting a second writer failed");
             let writer = spawned.map_err(|_| failed())?;
             let pass = self.measure_commits(stage);
             ended.store(true, Ordering::Relaxed);
@@ -134,15 +142,14 @@ fn append_chunk(
     file: &OwnedFd,
     noise: &[u8],
     at: &mut u64,
-) -> Result<(), Stop> {
+) -> Result<(), StopReason> {
     stage.reserve_bytes(noise.len() as u64)?;
     let failed = |errno| stage.stop_error(errno, "writing next to commits");
     match retry_interrupted(&mut false, || rustix::io::pwrite(file, noise, *at)).map_err(failed)? {
         0 => return Err(failed(Errno::NOSPC)),
         written => *at += written as u64,
     }
-    // posix_fadvise(2) starts writeback of pages that are no longer needed; its result is only
-    // advisory.
+    // posix_fadvise(2) starts writeback of pages that are no longer needed; a failure does no harm.
     let _ = rustix::fs::fadvise(file, 0, None, Advice::DontNeed);
     Ok(())
 }

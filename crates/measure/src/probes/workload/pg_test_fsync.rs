@@ -1,7 +1,8 @@
-//! The tests of `pg_test_fsync`, call for call as in version 15
-//! (src/bin/pg_test_fsync/pg_test_fsync.c), but in rounds, so that a drifting disk favours none. A
-//! disk of 4 kB sectors refuses O_DIRECT writes of 1 and 2 kB: that affects their own rows only;
-//! the tool exits.
+//! Runs the tests of `pg_test_fsync`, call for call as in version 15
+//! (src/bin/pg_test_fsync/pg_test_fsync.c), but in rounds, so that a drifting disk favours no test.
+//!
+//! A disk of 4 kB sectors refuses O_DIRECT writes of 1 and 2 kB. Only the rows of these sizes are
+//! then missing; the tool itself exits.
 
 use std::os::fd::OwnedFd;
 use std::time::Instant;
@@ -10,32 +11,33 @@ use rustix::fs::OFlags;
 use rustix::io::Errno;
 
 use super::context::{LoadGenerator, OperationResult, WorkloadContext};
-use crate::measure::{Method, PG_TESTS, Pass, PgTest, Series};
-use crate::probes::commit::{PAGE_BYTES, flush, retry_interrupted};
-use crate::probes::control::Stop;
-use crate::probes::method::open_flags;
+use crate::measure::{Method, PG_TESTS, PgTest, RoundSamples, RowSamples};
+use crate::probes::cancellation::StopReason;
+use crate::probes::commit_writer::{PAGE_BYTES, flush_file, retry_interrupted};
+use crate::probes::wal_methods::open_flags;
 
 const FILE_NAME: &str = "pg-test-fsync";
 
-/// Writes between two clock readings without flushes: a reading costs a tenth of such a write.
+/// Writes between two clock readings in the test without flushes: one reading takes a tenth of the
+/// time of one write.
 const WRITES_PER_CLOCK_READ: usize = 64;
 
-pub(super) fn prepare(stage: &WorkloadContext<'_>) -> Result<Vec<Box<dyn LoadGenerator>>, Stop> {
+pub(super) fn create_load_generators(
+    stage: &WorkloadContext<'_>,
+) -> Result<Vec<Box<dyn LoadGenerator>>, StopReason> {
     stage.create_filled_file(FILE_NAME)?;
-    let part = |test: PgTest| -> Result<Box<dyn LoadGenerator>, Stop> {
+    let part = |test: PgTest| -> Result<Box<dyn LoadGenerator>, StopReason> {
         let opened = FileState::open(test, stage)
             .map_err(|errno| stage.stop_error(errno, "opening the scratch file"))?;
-        Ok(Box::new(TestPart { test, opened }))
+        Ok(Box::new(PgTestLoad { test, opened }))
     };
     PG_TESTS.into_iter().map(part).collect()
 }
 
-/// How a test has its file opened.
 enum FileState {
     KeptOpen(OwnedFd),
-    /// Opened for every operation.
     Reopened,
-    /// O_DIRECT is refused, or writes of its size with it.
+    /// The kernel refuses O_DIRECT, or O_DIRECT writes of the test's size.
     Refused,
 }
 
@@ -55,50 +57,53 @@ impl FileState {
     }
 }
 
-struct TestPart {
+struct PgTestLoad {
     test: PgTest,
     opened: FileState,
 }
 
-impl LoadGenerator for TestPart {
-    fn rows(&self) -> Vec<Series> {
-        let row = Series::new(
-            self.test.name(),
+impl LoadGenerator for PgTestLoad {
+    fn rows(&self) -> Vec<RowSamples> {
+        let row = RowSamples::new(
+            self.test.row_name(),
             (self.test.writes_per_operation() * self.test.bytes_per_write()) as u64,
         );
         let refused = matches!(self.opened, FileState::Refused)
             .then(|| "O_DIRECT is refused here".to_owned());
-        vec![Series {
+        vec![RowSamples {
             error: refused,
             ..row
         }]
     }
 
-    fn round(&mut self, stage: &WorkloadContext<'_>) -> Result<Vec<Pass>, Stop> {
+    fn run_round(&mut self, stage: &WorkloadContext<'_>) -> Result<Vec<RoundSamples>, StopReason> {
         let bytes = (self.test.writes_per_operation() * self.test.bytes_per_write()) as u64;
         let pass = match (self.test.method(), &self.opened) {
-            (Some(_), FileState::Refused) => Pass::default(),
-            (Some(method), FileState::KeptOpen(file)) if method.is_floor() => {
-                unsynced_writes(file, stage)?
+            (Some(_), FileState::Refused) => RoundSamples::default(),
+            (Some(method), FileState::KeptOpen(file)) if method.only_writes_page_cache() => {
+                repeat_unsynced_writes(file, stage)?
             }
-            (Some(method), FileState::KeptOpen(file)) => repeat(stage, bytes, || {
-                run_operation(file, self.test, method, stage)
-            })?,
+            (Some(method), FileState::KeptOpen(file)) => {
+                repeat_after_warm_up(stage, bytes, || {
+                    run_operation(file, self.test, method, stage)
+                })?
+            }
             _ => {
                 let reopens = self.test == PgTest::WriteCloseFsync;
-                repeat(stage, bytes, || other_descriptor(reopens, stage))?
+                repeat_after_warm_up(stage, bytes, || flush_by_other_descriptor(reopens, stage))?
             }
         };
         Ok(vec![pass])
     }
 }
 
-/// Repeats an operation. The first one does not count: it may pay for what another test left.
-fn repeat(
+/// Repeats an operation. The first one is not counted, because it may pay for work that another
+/// test left.
+fn repeat_after_warm_up(
     stage: &WorkloadContext<'_>,
     bytes: u64,
     mut operation: impl FnMut() -> Result<(), Errno>,
-) -> Result<Pass, Stop> {
+) -> Result<RoundSamples, StopReason> {
     stage.reserve_bytes(bytes)?;
     operation().map_err(|errno| stage.stop_error(errno, "a write"))?;
     stage.repeat("a write", bytes, u64::MAX, || {
@@ -109,7 +114,7 @@ fn repeat(
     })
 }
 
-/// One operation: its writes from the beginning of the file, then the flush.
+/// Makes the writes of one operation from the beginning of the file, then the flush.
 fn run_operation(
     file: &OwnedFd,
     test: PgTest,
@@ -123,7 +128,7 @@ fn run_operation(
             (nth * test.bytes_per_write()) as u64,
         )?;
     }
-    flush(method, file, &mut false)
+    flush_file(method, file, &mut false)
 }
 
 fn write_all(file: &OwnedFd, bytes: &[u8], offset: u64) -> Result<(), Errno> {
@@ -135,9 +140,9 @@ fn write_all(file: &OwnedFd, bytes: &[u8], offset: u64) -> Result<(), Errno> {
     }
 }
 
-/// Flush through another descriptor: write, fsync, close, open, close; or write, close, open,
-/// fsync, close.
-fn other_descriptor(reopens: bool, stage: &WorkloadContext<'_>) -> Result<(), Errno> {
+/// Flushes through another descriptor. The calls are write, fsync, close, open, close; with
+/// `reopens` they are write, close, open, fsync, close.
+fn flush_by_other_descriptor(reopens: bool, stage: &WorkloadContext<'_>) -> Result<(), Errno> {
     let open = || stage.scratch.open_file(FILE_NAME, OFlags::empty());
     let sync = |file: &OwnedFd| retry_interrupted(&mut false, || rustix::fs::fsync(file));
     let file = open()?;
@@ -150,14 +155,17 @@ fn other_descriptor(reopens: bool, stage: &WorkloadContext<'_>) -> Result<(), Er
     if reopens { sync(&file) } else { Ok(()) }
 }
 
-/// Writes repeatedly into one page of the page cache. Only that page reaches the disk now and then,
-/// so these bytes do not count against the limit.
-fn unsynced_writes(file: &OwnedFd, stage: &WorkloadContext<'_>) -> Result<Pass, Stop> {
+/// Writes repeatedly into one page of the page cache. The bytes do not count against the write
+/// limit, because only that page reaches the disk now and then.
+fn repeat_unsynced_writes(
+    file: &OwnedFd,
+    stage: &WorkloadContext<'_>,
+) -> Result<RoundSamples, StopReason> {
     let page = stage.pages.bytes(PAGE_BYTES);
-    let mut pass = Pass::default();
+    let mut pass = RoundSamples::default();
     let begun = Instant::now();
     while pass.times_us.is_empty() || begun.elapsed() < stage.share_time() {
-        stage.check()?;
+        stage.check_limits()?;
         let start = Instant::now();
         for _ in 0..WRITES_PER_CLOCK_READ {
             write_all(file, page, 0).map_err(|errno| stage.stop_error(errno, "a write"))?;

@@ -1,7 +1,11 @@
-//! First writes into a WAL segment: recycled (`wal_recycle`), zero-filled (`wal_init_zero`), or
-//! only its last byte written. fdatasync of a first write into a hole commits the file system's
-//! journal, after an overwrite it need not. Creation is timed too, with the server's calls
-//! (`XLogFileInitInternal` in xlog.c, `durable_rename` in fd.c).
+//! First writes into a WAL segment that is recycled (`wal_recycle`), zero-filled (`wal_init_zero`),
+//! or has only its last byte written.
+//!
+//! fdatasync of a first write into a hole commits the file system's journal; fdatasync of an
+//! overwrite need not.
+//!
+//! Creation is timed too, with the server's calls (`XLogFileInitInternal` in xlog.c,
+//! `durable_rename` in fd.c).
 
 use std::os::fd::OwnedFd;
 
@@ -9,17 +13,19 @@ use rustix::fs::OFlags;
 use rustix::io::Errno;
 
 use super::context::{LoadGenerator, OperationResult, WorkloadContext};
-use crate::measure::{Method, Pass, Series};
-use crate::probes::commit::{PAGE_BYTES, Writer, retry_interrupted};
-use crate::probes::control::Stop;
+use crate::measure::{Method, RoundSamples, RowSamples};
+use crate::probes::cancellation::StopReason;
+use crate::probes::commit_writer::{CommitWriter, PAGE_BYTES, retry_interrupted};
 
-/// Names of a segment: during creation, and in use.
+/// Name of a new segment until it is complete and renamed to [`USED_NAME`].
 const NEW_NAME: &str = "segment-new";
 const USED_NAME: &str = "segment";
-/// Alternating names of the recycled segment.
+/// The recycled segment has one of these names and gets the other in the next round.
 const RECYCLED_NAMES: [&str; 2] = ["segment-old", "segment-recycled"];
 
-pub(super) fn prepare(stage: &WorkloadContext<'_>) -> Result<Vec<Box<dyn LoadGenerator>>, Stop> {
+pub(super) fn create_load_generators(
+    stage: &WorkloadContext<'_>,
+) -> Result<Vec<Box<dyn LoadGenerator>>, StopReason> {
     stage.create_filled_file(RECYCLED_NAMES[0])?;
     Ok(vec![
         Box::new(RecycledSegment { turn: 0 }),
@@ -33,19 +39,19 @@ struct RecycledSegment {
 }
 
 impl LoadGenerator for RecycledSegment {
-    fn rows(&self) -> Vec<Series> {
+    fn rows(&self) -> Vec<RowSamples> {
         vec![
-            Series::new("recycled", PAGE_BYTES as u64),
-            Series::new("recycling", 0),
+            RowSamples::new("recycled", PAGE_BYTES as u64),
+            RowSamples::new("recycling", 0),
         ]
     }
 
-    fn round(&mut self, stage: &WorkloadContext<'_>) -> Result<Vec<Pass>, Stop> {
+    fn run_round(&mut self, stage: &WorkloadContext<'_>) -> Result<Vec<RoundSamples>, StopReason> {
         let [a, b] = RECYCLED_NAMES;
         let (from, to) = if self.turn == 0 { (a, b) } else { (b, a) };
         let made = stage.run_once(3, || durable_rename(stage, from, to))?;
         self.turn = 1 - self.turn;
-        Ok(vec![commit_pass(stage, to)?, made])
+        Ok(vec![measure_commits(stage, to)?, made])
     }
 }
 
@@ -54,36 +60,36 @@ struct FreshSegment {
 }
 
 impl LoadGenerator for FreshSegment {
-    fn rows(&self) -> Vec<Series> {
+    fn rows(&self) -> Vec<RowSamples> {
         let (used, made) = if self.zeros {
             ("filled with zeros", "filling with zeros")
         } else {
             ("not filled", "making, not filled")
         };
         vec![
-            Series::new(used, PAGE_BYTES as u64).compared_with(0),
-            Series::new(made, u64::from(!self.zeros)).compared_with(1),
+            RowSamples::new(used, PAGE_BYTES as u64).compared_with(0),
+            RowSamples::new(made, u64::from(!self.zeros)).compared_with(1),
         ]
     }
 
-    fn fixed_bytes(&self, stage: &WorkloadContext<'_>) -> u64 {
+    fn extra_round_bytes(&self, stage: &WorkloadContext<'_>) -> u64 {
         if self.zeros { stage.file_bytes } else { 1 }
     }
 
-    fn round(&mut self, stage: &WorkloadContext<'_>) -> Result<Vec<Pass>, Stop> {
+    fn run_round(&mut self, stage: &WorkloadContext<'_>) -> Result<Vec<RoundSamples>, StopReason> {
         let made = stage.run_once(4, || {
             let file = stage.scratch.create_file(NEW_NAME, OFlags::empty());
             let file = file.map_err(|errno| stage.stop_error(errno, "creating a segment"))?;
             if self.zeros {
-                stage.fill(&file)?;
+                stage.fill_with_zeros(&file)?;
             } else {
                 write_last_byte(stage, &file)?;
             }
             drop(file);
             durable_rename(stage, NEW_NAME, USED_NAME)
         })?;
-        let used = commit_pass(stage, USED_NAME)?;
-        // Removed durably, so that no later commit has to record it.
+        let used = measure_commits(stage, USED_NAME)?;
+        // The removal is flushed, so that no later commit has to record it.
         let removed = stage
             .scratch
             .unlink(USED_NAME)
@@ -93,8 +99,8 @@ impl LoadGenerator for FreshSegment {
     }
 }
 
-/// The server's write without `wal_init_zero`, and the flush.
-fn write_last_byte(stage: &WorkloadContext<'_>, file: &OwnedFd) -> Result<(), Stop> {
+/// Writes and flushes the last byte, as a server without `wal_init_zero` does.
+fn write_last_byte(stage: &WorkloadContext<'_>, file: &OwnedFd) -> Result<(), StopReason> {
     stage.reserve_bytes(1)?;
     let written = retry_interrupted(&mut false, || {
         rustix::io::pwrite(file, &[0], stage.file_bytes - 1)
@@ -103,8 +109,8 @@ fn write_last_byte(stage: &WorkloadContext<'_>, file: &OwnedFd) -> Result<(), St
     flushed.map_err(|errno| stage.stop_error(errno, "creating a segment"))
 }
 
-/// As in the server: fsync of both names and of the directory.
-fn durable_rename(stage: &WorkloadContext<'_>, from: &str, to: &str) -> Result<(), Stop> {
+/// Makes the server's calls: fsync of the file under both names, and of the directory.
+fn durable_rename(stage: &WorkloadContext<'_>, from: &str, to: &str) -> Result<(), StopReason> {
     let flush = |name| {
         let file = stage.scratch.open_file(name, OFlags::empty())?;
         retry_interrupted(&mut false, || rustix::fs::fsync(&file))
@@ -117,10 +123,10 @@ fn durable_rename(stage: &WorkloadContext<'_>, from: &str, to: &str) -> Result<(
 }
 
 /// One-page commits from the beginning of a segment, at most one per page.
-fn commit_pass(stage: &WorkloadContext<'_>, name: &str) -> Result<Pass, Stop> {
+fn measure_commits(stage: &WorkloadContext<'_>, name: &str) -> Result<RoundSamples, StopReason> {
     let file = stage.scratch.open_file(name, OFlags::empty());
     let file = file.map_err(|errno| stage.stop_error(errno, "opening a segment"))?;
-    let writer = Writer::new(Method::Fdatasync, file);
+    let writer = CommitWriter::new(Method::Fdatasync, file);
     let page = PAGE_BYTES as u64;
     let mut at = 0;
     stage.repeat(

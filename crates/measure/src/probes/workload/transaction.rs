@@ -1,7 +1,9 @@
 //! InnoDB's transactions as the target's server flushes them: records in the redo log, the binary
-//! log, and both, by 1 client and by 16 that share flushes. A group flushes the redo log once, then
-//! the binary log once (MYSQL_BIN_LOG::ordered_commit of MySQL, trx_group_commit_leader of
-//! MariaDB). Both servers append to the binary log and call fdatasync.
+//! log and both, by 1 client and by 16 clients that share flushes.
+//!
+//! A group flushes the redo log once, then the binary log once (MYSQL_BIN_LOG::ordered_commit of
+//! MySQL, trx_group_commit_leader of MariaDB). Both servers append to the binary log and call
+//! fdatasync.
 
 use std::os::fd::OwnedFd;
 use std::sync::Arc;
@@ -12,55 +14,55 @@ use rustix::io::Errno;
 
 use super::context::{LoadGenerator, OperationResult, WorkloadContext};
 use super::group_commit::{CyclicLog, GroupCommit, RECORD_BYTES, SharedLog};
-use crate::measure::{Method, Pass, Series};
-use crate::probes::commit::Writer;
-use crate::probes::control::Stop;
-use crate::probes::method::open_flags;
-use crate::probes::redo::RedoLogConfig;
+use crate::measure::{Method, RoundSamples, RowSamples};
+use crate::probes::cancellation::StopReason;
+use crate::probes::commit_writer::CommitWriter;
+use crate::probes::redo_log_config::RedoLogConfig;
+use crate::probes::wal_methods::open_flags;
 
-/// Clients that share flushes.
+/// Number of clients that share flushes.
 const SESSIONS: u32 = 16;
 
-/// A binary log starts over at this size, in bytes.
+/// Size in bytes at which a binary log starts again from the beginning.
 const BINLOG_BYTES: u64 = 4 << 20;
 
-/// File of the redo log.
 const REDO_FILE: &str = "transaction-redo";
 
-pub(super) fn prepare(
+pub(super) fn create_load_generators(
     stage: &WorkloadContext<'_>,
     redo: &RedoLogConfig,
-) -> Result<Vec<Box<dyn LoadGenerator>>, Stop> {
+) -> Result<Vec<Box<dyn LoadGenerator>>, StopReason> {
     stage.create_filled_file(REDO_FILE)?;
     let mut parts: Vec<Box<dyn LoadGenerator>> = Vec::new();
     let mut add = |name: &str, sessions, logs: TransactionLogs, against: Option<usize>| {
-        let row = Series {
+        let row = RowSamples {
             threads: sessions,
             against,
-            ..Series::new(name, RECORD_BYTES * logs.log_count())
+            ..RowSamples::new(name, RECORD_BYTES * logs.log_count())
         };
         let binlog = logs.binlog.clone();
         let log = Arc::new(SharedLog::new(move |stage, from, to| {
-            logs.flush(stage, from, to)
+            logs.write_and_flush(stage, from, to)
         }));
-        let most = BINLOG_BYTES.min(stage.file_bytes) / 2 / RECORD_BYTES / u64::from(sessions);
+        let max_commits =
+            BINLOG_BYTES.min(stage.file_bytes) / 2 / RECORD_BYTES / u64::from(sessions);
         parts.push(Box::new(TransactionLoad {
             commit: GroupCommit {
                 row,
                 log,
-                max_commits: most,
+                max_commits,
             },
             binlog,
         }));
     };
     let both = |number| {
-        Ok::<_, Stop>(TransactionLogs {
+        Ok::<_, StopReason>(TransactionLogs {
             redo: Some(open_redo_log(stage, redo)?),
             binlog: Some(Binlog::new(stage, number)?),
         })
     };
     let alone = || {
-        Ok::<_, Stop>(TransactionLogs {
+        Ok::<_, StopReason>(TransactionLogs {
             redo: Some(open_redo_log(stage, redo)?),
             binlog: None,
         })
@@ -80,16 +82,20 @@ pub(super) fn prepare(
     Ok(parts)
 }
 
-/// Opened as the server opens it; if O_DIRECT is refused, through the page cache, as in the server.
-fn open_redo_log(stage: &WorkloadContext<'_>, redo: &RedoLogConfig) -> Result<CyclicLog, Stop> {
+/// Opens the redo log as the server does. If O_DIRECT is refused, writes go through the page cache,
+/// as in the server.
+fn open_redo_log(
+    stage: &WorkloadContext<'_>,
+    redo: &RedoLogConfig,
+) -> Result<CyclicLog, StopReason> {
     let open = |method| {
-        Ok::<_, Errno>(Writer::new(
+        Ok::<_, Errno>(CommitWriter::new(
             method,
             stage.scratch.open_file(REDO_FILE, open_flags(method))?,
         ))
     };
-    let writer = match open(redo.method()) {
-        Err(Errno::INVAL | Errno::OPNOTSUPP) if redo.method().is_direct() => {
+    let writer = match open(redo.method_or_default()) {
+        Err(Errno::INVAL | Errno::OPNOTSUPP) if redo.method_or_default().is_direct() => {
             open(Method::Fdatasync)
         }
         opened => opened,
@@ -102,7 +108,6 @@ fn open_redo_log(stage: &WorkloadContext<'_>, redo: &RedoLogConfig) -> Result<Cy
     ))
 }
 
-/// Logs that a transaction is flushed in.
 struct TransactionLogs {
     redo: Option<CyclicLog>,
     binlog: Option<Arc<Binlog>>,
@@ -113,24 +118,24 @@ impl TransactionLogs {
         u64::from(self.redo.is_some()) + u64::from(self.binlog.is_some())
     }
 
-    fn flush(
+    fn write_and_flush(
         &self,
         stage: &WorkloadContext<'_>,
         from: u64,
         to: u64,
-    ) -> Result<OperationResult, Stop> {
+    ) -> Result<OperationResult, StopReason> {
         let mut all = OperationResult {
             flush_calls: 0,
             interrupted: false,
         };
         if let Some(redo) = &self.redo {
-            let done = redo.append(stage, from, to)?;
+            let done = redo.write_and_flush(stage, from, to)?;
             all.flush_calls += done.flush_calls;
             all.interrupted |= done.interrupted;
         }
         if let Some(binlog) = &self.binlog {
             stage.reserve_bytes(to - from)?;
-            let done = binlog.append(stage, to - from);
+            let done = binlog.append_and_flush(stage, to - from);
             all.interrupted |=
                 done.map_err(|errno| stage.stop_error(errno, "appending to a binary log"))?;
             all.flush_calls += 1;
@@ -139,23 +144,23 @@ impl TransactionLogs {
     }
 }
 
-/// A binary log: each flush records a new file size.
+/// Each flush of a binary log records a new file size.
 struct Binlog {
-    writer: Writer,
-    /// The same file, to truncate it.
+    writer: CommitWriter,
+    /// A second descriptor of the file, to truncate it.
     file: OwnedFd,
     offset: AtomicU64,
 }
 
 impl Binlog {
-    fn new(stage: &WorkloadContext<'_>, number: u32) -> Result<Arc<Self>, Stop> {
+    fn new(stage: &WorkloadContext<'_>, number: u32) -> Result<Arc<Self>, StopReason> {
         let name = format!("transaction-binlog-{number}");
         let made = stage.scratch.create_file(&name, OFlags::empty());
         let both =
             made.and_then(|made| Ok((made, stage.scratch.open_file(&name, OFlags::empty())?)));
         let (made, file) =
             both.map_err(|errno| stage.stop_error(errno, "creating a binary log"))?;
-        let writer = Writer::new(Method::Fdatasync, made);
+        let writer = CommitWriter::new(Method::Fdatasync, made);
         Ok(Arc::new(Self {
             writer,
             file,
@@ -163,8 +168,9 @@ impl Binlog {
         }))
     }
 
-    /// Appends and flushes this many bytes, by a leader only; true if a signal interrupted it.
-    fn append(&self, stage: &WorkloadContext<'_>, bytes: u64) -> Result<bool, Errno> {
+    /// Appends `bytes` bytes and flushes them; only a leader calls this. Returns true if a signal
+    /// interrupted the commit.
+    fn append_and_flush(&self, stage: &WorkloadContext<'_>, bytes: u64) -> Result<bool, Errno> {
         let record = stage
             .pages
             .bytes(usize::try_from(bytes).unwrap_or_default());
@@ -172,8 +178,8 @@ impl Binlog {
         Ok(self.writer.commit(record, at)?.interrupted)
     }
 
-    /// Truncates a long log, durably; only between rounds.
-    fn truncate(&self) -> Result<(), Errno> {
+    /// Truncates a long log and flushes the truncation; called only between rounds.
+    fn truncate_if_long(&self) -> Result<(), Errno> {
         if self.offset.load(Ordering::Relaxed) <= BINLOG_BYTES / 2 {
             return Ok(());
         }
@@ -183,23 +189,23 @@ impl Binlog {
     }
 }
 
-/// Clients, and the binary log to truncate before a round.
+/// The clients, and the binary log that is truncated before a round.
 struct TransactionLoad {
     commit: GroupCommit,
     binlog: Option<Arc<Binlog>>,
 }
 
 impl LoadGenerator for TransactionLoad {
-    fn rows(&self) -> Vec<Series> {
+    fn rows(&self) -> Vec<RowSamples> {
         self.commit.rows()
     }
 
-    fn round(&mut self, stage: &WorkloadContext<'_>) -> Result<Vec<Pass>, Stop> {
+    fn run_round(&mut self, stage: &WorkloadContext<'_>) -> Result<Vec<RoundSamples>, StopReason> {
         let cut = self
             .binlog
             .as_ref()
-            .map_or(Ok(()), |binlog| binlog.truncate());
+            .map_or(Ok(()), |binlog| binlog.truncate_if_long());
         cut.map_err(|errno| stage.stop_error(errno, "truncating a binary log"))?;
-        self.commit.round(stage)
+        self.commit.run_round(stage)
     }
 }

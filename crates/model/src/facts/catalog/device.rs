@@ -1,10 +1,10 @@
-//! Block devices; the types of choices are in the files next to this one. `sysfs-block` is
-//! Documentation/ABI/stable/sysfs-block of the kernel.
+//! Block devices. `sysfs-block` in descriptions means Documentation/ABI/stable/sysfs-block of the
+//! kernel.
 
 facts! {
     /// Device node, such as /dev/sda1.
     PATH: String = Device "device.path" ValueKind::Text, assigned, identifies;
-    /// Major and minor number, from uevent in sysfs; mounts name their device by it.
+    /// Major and minor number, by which mountinfo names devices; from uevent in sysfs.
     DEVNO: String = Device "device.devno" ValueKind::Text, drifting, identifies;
     /// Kind of device: `disk`, `partition`, `md`, `lvm`, `crypt`, `multipath`, `dmraid`, `vdo`,
     /// `dm`, `bcache`, `drbd`, `zvol`, `loop`, `zram`, `ram`, `other`.
@@ -14,79 +14,79 @@ facts! {
     TRANSPORT: Transport = Device "device.transport", affects_latency, speed;
     /// Transport of a network disk: `tcp`, `rdma` or `fc` (NVMe over fabrics, from
     /// /sys/class/nvme/*/transport), `iscsi`, `fibre channel`, `nbd`, `rbd`.
-    FABRIC: Fabric = Device "device.fabric", affects_latency, speed;
+    FABRIC: NetworkTransport = Device "device.fabric", affects_latency, speed;
     /// Identity of the unit that a disk presents, by which several paths to one unit are
     /// recognised, from `wwid` in sysfs; masked in captures.
     UNIT: String = Device "device.unit" ValueKind::Text, identity;
     /// Cloud service behind a disk, by its exact model string.
-    CLOUD: Cloud = Device "device.cloud", concluded, identifies;
-    /// Whether its data is lost when the virtual machine is stopped or moved, by its cloud's model
-    /// string.
+    CLOUD: CloudDiskService = Device "device.cloud", concluded, identifies;
+    /// Whether the device loses its data when the virtual machine is stopped or moved, by the
+    /// cloud's model string.
     EPHEMERAL: bool = Device "device.ephemeral" ValueKind::Bool, concluded, health;
     /// Medium, for the speed to expect: `platters`, `flash`, `persistent memory`, `memory`, or
-    /// `virtual` where only a hypervisor, a controller or a network knows.
+    /// `virtual` if a hypervisor, a controller or a network hides the medium.
     MEDIUM: Medium = Device "device.medium", affects_latency, speed;
     /// Revolutions per minute of a disk's platters, from `smartctl -i`.
     RPM: u64 = Device "device.rpm" ValueKind::Count, speed;
     /// Driver of the SCSI host, from /sys/class/scsi_host/hostN/proc_name.
     DRIVER: String = Device "device.driver" ValueKind::Text, affects_latency, speed;
-    /// Vendor and model.
+    /// Vendor and model of the disk.
     MODEL: String = Device "device.model" ValueKind::Text, affects_latency, identifies;
     /// Firmware revision of an NVMe or SCSI disk, from `firmware_rev` or `rev` next to its model in
     /// sysfs.
     FIRMWARE: String = Device "device.firmware" ValueKind::Text, affects_latency, identifies;
     /// Serial number of an NVMe or virtio disk, from sysfs; masked in captures.
     SERIAL: String = Device "device.serial" ValueKind::Text, identity;
-    /// Size.
+    /// Size of the device.
     SIZE: u64 = Device "device.size" ValueKind::Bytes, identifies;
-    /// Whether it is read-only.
+    /// Whether the kernel treats the device as read-only.
     READ_ONLY: bool = Device "device.read_only" ValueKind::Bool, health;
-    /// The kernel's rotational flag, a hint only (virtual disks and RAID volumes often say yes),
+    /// The kernel's rotational flag, a hint only (virtual disks and RAID volumes often report 1),
     /// from sysfs-block.
     ROTATIONAL: bool = Device "device.rotational" ValueKind::Bool, speed;
     /// Active I/O scheduler, from sysfs-block.
     SCHEDULER: String = Device "device.scheduler" ValueKind::Text, affects_latency, speed;
     /// Start of a partition on its disk, from `start` in sysfs-block.
     START: u64 = Device "device.start" ValueKind::Bytes, speed;
-    /// Whether it starts on a physical block boundary of the disk, from `alignment_offset` and
-    /// `start` in sysfs-block.
+    /// Whether a partition starts on a physical block boundary of the disk, from `alignment_offset`
+    /// and `start` in sysfs-block.
     ALIGNED: bool = Device "device.aligned" ValueKind::Bool, concluded, speed;
-    /// Preferred write size, a whole stripe on RAID; 0 where none is reported, from
+    /// Preferred write size, a whole stripe on RAID; 0 if none is reported, from
     /// queue/optimal_io_size in sysfs-block.
     OPTIMAL_IO: u64 = Device "device.optimal_io" ValueKind::Bytes, speed;
-    /// Latency at which the kernel throttles writeback, in microseconds; 0 where it does not, from
+    /// Latency at which the kernel throttles writeback, in microseconds; 0 for never, from
     /// queue/wbt_lat_usec in sysfs-block.
     WRITEBACK_LATENCY: f64 = Device "device.writeback_latency" ValueKind::Micros, affects_latency, speed;
-    /// How long a request to a disk may take before the kernel gives up, in milliseconds, from
-    /// queue/io_timeout in sysfs-block (5.0 and later), for SCSI from device/timeout.
+    /// How long a request to a disk may take before the kernel gives up, in milliseconds. From
+    /// queue/io_timeout in sysfs-block (Linux 5.0 and later), for SCSI from device/timeout.
     IO_TIMEOUT_MS: u64 = Device "device.io_timeout_ms" ValueKind::Count;
     /// Largest write sent to the device in one request, from queue/max_sectors_kb in sysfs-block.
     MAX_IO: u64 = Device "device.max_io" ValueKind::Bytes, speed;
-    /// Largest write the device guarantees not to tear; 0 where it guarantees none, from
-    /// queue/atomic_write_unit_max_bytes in sysfs-block (6.11 and later).
+    /// Largest write that the device guarantees not to tear; 0 without such a guarantee, from
+    /// queue/atomic_write_unit_max_bytes in sysfs-block (Linux 6.11 and later).
     ATOMIC_WRITE_MAX: u64 = Device "device.atomic_write_max" ValueKind::Bytes, speed;
     /// Whether a disk writes in shingled zones: `no`, `host-aware`, `host-managed` (sysfs-block),
-    /// `drive-managed` (`smartctl -i`), or `suspected` (platters with discard); `no` for what only
-    /// a hypervisor, a controller or a network shows.
+    /// `drive-managed` (`smartctl -i`), or `suspected` (platters with discard); `no` for disks
+    /// behind a hypervisor, a controller or a network.
     SHINGLED: Shingled = Device "device.shingled", concluded, speed;
     /// Smallest unit that can be addressed, from sysfs-block.
     LOGICAL_BLOCK: u64 = Device "device.logical_block" ValueKind::Bytes, speed;
     /// Smallest unit written without read-modify-write, from sysfs-block.
     PHYSICAL_BLOCK: u64 = Device "device.physical_block" ValueKind::Bytes, speed;
-    /// Largest discard; 0 where the device supports none, from sysfs-block.
+    /// Largest discard; 0 if the device does not support discard, from sysfs-block.
     DISCARD_MAX: u64 = Device "device.discard_max" ValueKind::Bytes, speed;
     /// Zone model: `none`, `host-aware`, `host-managed`, from sysfs-block.
-    ZONED: Zoned = Device "device.zoned", speed;
+    ZONED: ZoneModel = Device "device.zoned", speed;
     /// Kernel's view of the cache, per queue: `write back` (flushes are sent) or `write through`
     /// (they are not), from queue/write_cache in sysfs-block.
-    WRITE_CACHE: WriteCache = Device "device.write_cache", affects_latency, affects_flushes;
+    WRITE_CACHE: QueueWriteCache = Device "device.write_cache", affects_latency, affects_flushes;
     /// Whether the driver passes on forced unit access (FUA), from queue/fua in sysfs-block.
     FUA: bool = Device "device.fua" ValueKind::Bool, affects_latency, affects_flushes;
     /// What the disk reported to its driver about the cache: SCSI `cache_type`
     /// (Documentation/scsi/sd-parameters) or virtio-blk `cache_type`.
     CACHE_TYPE: CacheType = Device "device.cache_type", affects_latency, affects_flushes;
-    /// The disk's own answer, queried as root past the kernel: whether its write cache is `on` or
-    /// `off` (`smartctl -g wcache`, `hdparm -W`, NVMe feature 06h).
+    /// State of the write cache as reported by the disk itself: `on` or `off`. Queried as root,
+    /// past the kernel (`smartctl -g wcache`, `hdparm -W`, NVMe feature 06h).
     DRIVE_CACHE: DriveCache = Device "device.drive_cache", affects_latency, affects_flushes;
     /// Whether an NVMe controller reports a volatile write cache, from the field VWC of `nvme
     /// id-ctrl`.
@@ -95,27 +95,28 @@ facts! {
     /// `temperature`, `unreliable`, `read-only`, `memory backup failed`, `persistent memory`.
     NVME_WARNINGS: Vec<String> = Device "nvme.critical_warning" ValueKind::List, health;
     /// Blocks that an NVMe controller claims to write without tearing on power failure, less one
-    /// (AWUPF of `nvme id-ctrl`); drives report it wrongly, so nothing may rest on it.
+    /// (AWUPF of `nvme id-ctrl`). Some drives report a wrong number, so no advice rests on this
+    /// claim.
     NVME_AWUPF: u64 = Device "nvme.awupf" ValueKind::Count, speed;
     /// State of an NVMe drive's power-loss capacitor, from its OCP log page C0h (`nvme get-log -i
-    /// 0xc0 -l 512`): `healthy`, `degraded`, `failed`, `absent`; `unreadable` where the page has
+    /// 0xc0 -l 512`): `healthy`, `degraded`, `failed`, `absent`; `unreadable` if the page has
     /// another GUID or version.
     NVME_CAPACITOR: Capacitor = Device "nvme.capacitor", affects_latency;
-    /// Remaining capacity of that capacitor, in percent: 100 is what it had to hold when new, 1 the
-    /// least for a proper shutdown, from the same page.
+    /// Remaining capacity of an NVMe drive's power-loss capacitor, in percent, from OCP log page
+    /// C0h. 100 is the required capacity of a new drive, 1 the least for a proper shutdown.
     NVME_CAPACITOR_PERCENT: f64 = Device "nvme.capacitor_percent" ValueKind::Number, drifting;
-    /// Power failures that an NVMe drive survived on its capacitor, from the same page.
+    /// Power failures that an NVMe drive survived on its capacitor, from OCP log page C0h.
     NVME_PLP_STARTS: u64 = Device "nvme.plp_starts" ValueKind::Count, drifting;
-    /// Shutdowns of an NVMe drive before all of its memory was written, from the same page.
+    /// Shutdowns of an NVMe drive before all cached data was written, from OCP log page C0h.
     NVME_INCOMPLETE_SHUTDOWNS: u64 = Device "nvme.incomplete_shutdowns" ValueKind::Count;
-    /// Whether the kernel counts flushes of the device (17 fields in `stat`, since 5.5, and not
-    /// bio-based).
+    /// Whether the kernel counts flushes of the device: 17 fields in `stat` (Linux 5.5 and later),
+    /// and a driver that is not bio-based.
     COUNTS_FLUSHES: bool = Device "device.counts_flushes" ValueKind::Bool, affects_flushes;
-    /// Its own cache: `none`, `protected` by a healthy battery or flash module, `volatile`,
-    /// `unknown`, `contradictory`.
-    CACHE: Cache = Device "device.cache", judged, affects_flushes;
-    /// The one party that knows whether a disk keeps what it acknowledged, where nobody can see
-    /// into it: `drive`, `array`, `storage cluster`, `hypervisor`, `provider`.
+    /// The device's own write cache: `none`, `protected` by a healthy battery or flash module,
+    /// `volatile`, `unknown`, `contradictory`.
+    CACHE: CacheVolatility = Device "device.cache", judged, affects_flushes;
+    /// The only party that can vouch for acknowledged writes of a disk whose caches cannot be
+    /// inspected: `drive`, `array`, `storage cluster`, `hypervisor`, `provider`.
     GUARANTOR: Guarantor = Device "device.guarantor", judged, affects_flushes;
     /// Level of an md array, from md/level (Documentation/admin-guide/md.rst).
     MD_LEVEL: ArrayLevel = Device "md.level", affects_latency, speed;
@@ -137,17 +138,17 @@ facts! {
     MD_CHUNK: u64 = Device "md.chunk" ValueKind::Bytes, speed;
     /// Location of an md array's write-intent bitmap, `none` without one, from md/bitmap/location.
     MD_BITMAP: String = Device "md.bitmap" ValueKind::Text, affects_latency, speed;
-    /// Write-mostly members of an md array, which are read only when no other is left, from
+    /// Write-mostly members of an md array, which serve reads only if no other member is left, from
     /// md/dev-*/state.
     MD_WRITE_MOSTLY: Vec<String> = Device "md.write_mostly" ValueKind::List, assigned, affects_latency, speed;
-    /// Writes that may lag behind on write-mostly members of an md array; 0 where none may, from
-    /// md/bitmap/backlog.
+    /// Number of writes that may lag behind on write-mostly members of an md array, from
+    /// md/bitmap/backlog; 0 allows none.
     MD_WRITE_BEHIND: u64 = Device "md.write_behind" ValueKind::Count, affects_latency, speed;
     /// Members of an md array with their states (`sda1 in_sync`, `sdb1 faulty`), from
     /// md/dev-*/state.
     MD_MEMBERS: Vec<String> = Device "md.members" ValueKind::List, assigned, affects_latency;
-    /// Failed members of an md array that are still attached, from md/dev-*/state; they are no
-    /// longer part of the stack.
+    /// Failed members of an md array that are still attached but no longer part of the stack, from
+    /// md/dev-*/state.
     MD_FAILED: Vec<String> = Device "md.failed_members" ValueKind::List, assigned, health;
     /// Working members of an md array that should be checked or replaced (`sda1 write_error`), from
     /// md/dev-*/state: `blocked`, `write_error`, `want_replacement`.
@@ -155,8 +156,8 @@ facts! {
     /// Targets of a device-mapper device, in order, from `dmsetup table` as root: `linear`,
     /// `striped`, `thin`, `cache` ...
     DM_TARGETS: Vec<String> = Device "dm.targets" ValueKind::List, affects_latency, speed;
-    /// Largest power of two, at most 1 MiB, that divides the start of every linear target of a
-    /// device-mapper device, on it and on the device below, from `dmsetup table` as root.
+    /// Largest power of two, at most 1 MiB, that divides the start of every linear target, on the
+    /// device-mapper device and on the device below. From `dmsetup table` as root.
     DM_ALIGNMENT: u64 = Device "dm.alignment" ValueKind::Bytes, speed;
     /// Mode of a device-mapper cache: `writeback`, `writethrough`, `passthrough`, from `dmsetup
     /// table`; a writecache target always holds writes back.
@@ -179,109 +180,106 @@ facts! {
     THIN_DATA: f64 = Device "thin.data_percent" ValueKind::Number, drifting, health;
     /// Share of a thin pool's metadata space in use, in percent, from `dmsetup status` as root.
     THIN_METADATA: f64 = Device "thin.metadata_percent" ValueKind::Number, drifting, health;
-    /// Whether bcache holds writes back, from bcache/cache_mode
+    /// Cache mode of bcache, which decides whether writes are held back, from bcache/cache_mode
     /// (Documentation/admin-guide/bcache.rst).
     BCACHE_MODE: BcacheMode = Device "bcache.cache_mode", affects_latency, affects_flushes;
     /// State of a bcache device: `no cache`, `clean`, `dirty`, `inconsistent`, from bcache/state.
     BCACHE_STATE: BcacheState = Device "bcache.state", drifting, health;
-    /// When a DRBD device reports a write as done: `A` locally, `B` when the peer received it, `C`
-    /// when the peer wrote it; the weakest of several peers. From /proc/drbd of DRBD 8.4, or
-    /// `drbdsetup show`.
+    /// When a DRBD device reports a write as done: `A` once written locally, `B` once received by
+    /// the peer, `C` once written by the peer. The weakest of several peers counts. From /proc/drbd
+    /// of DRBD 8.4, or `drbdsetup show`.
     DRBD_PROTOCOL: DrbdProtocol = Device "drbd.protocol", affects_latency, affects_flushes;
-    /// What DRBD does between dependent writes while it writes for its peer: `flush` and `barrier`
-    /// empty the cache of its disk, `drain` only waits, `none` does not even wait. From /proc/drbd
-    /// of DRBD 8.4, or disk-barrier, disk-flushes and disk-drain in `drbdsetup show`.
+    /// What DRBD does between dependent writes of its peer: `flush` and `barrier` empty the cache
+    /// of the disk, `drain` only waits, `none` does not even wait. From /proc/drbd of DRBD 8.4, or
+    /// disk-barrier, disk-flushes and disk-drain in `drbdsetup show`.
     DRBD_ORDERING: DrbdOrdering = Device "drbd.write_ordering", affects_flushes;
     /// Whether DRBD flushes its own metadata, the activity log and bitmap, from md-flushes in
     /// `drbdsetup show`.
     DRBD_MD_FLUSHES: bool = Device "drbd.md_flushes" ValueKind::Bool, affects_latency, affects_flushes;
     /// Name of a device-mapper device, from dm/name.
     DM_NAME: String = Device "dm.name" ValueKind::Text, identity;
-    /// Unique id of a device-mapper device, whose prefix tells its kind, from dm/uuid.
+    /// Unique id of a device-mapper device, with a prefix for the kind of device, from dm/uuid.
     DM_UUID: String = Device "dm.uuid" ValueKind::Text, identity;
     /// Backing file of a loop device, from loop/backing_file.
     LOOP_FILE: String = Device "loop.backing_file" ValueKind::Text, identity, affects_latency;
     /// Whether a loop device uses direct I/O on its file, from loop/dio.
     LOOP_DIRECT: bool = Device "loop.direct_io" ValueKind::Bool, affects_latency, speed;
-    /// Device that a zram writes idle pages to, `none` without one, from backing_dev
+    /// Device to which a zram device writes idle pages, `none` without one, from backing_dev
     /// (Documentation/admin-guide/blockdev/zram.rst).
     ZRAM_BACKING: String = Device "zram.backing_device" ValueKind::Text, assigned, affects_latency, speed;
-    /// Whether it is used for swap, from /proc/swaps.
+    /// Whether the device is used for swap, from /proc/swaps.
     SWAP: bool = Device "device.swap" ValueKind::Bool, affects_latency, health;
-    /// What uses it (`mounted at /`, `member of md0`, `swap`, `partitioned`); empty if unused.
+    /// What uses the device (`mounted at /`, `member of md0`, `swap`, `partitioned`); empty if
+    /// unused.
     USED_BY: Vec<String> = Device "device.used_by" ValueKind::List, assigned;
-    /// Signatures found by reading it; empty when none was found.
+    /// Signatures found by reading the device; empty if none was found.
     SIGNATURES: Vec<String> = Device "device.signatures" ValueKind::List;
-    /// Content state: it `holds` something; it is `free`, unused and nothing found in the places
-    /// read; or `blank`, read whole and all zeros or ones. Unknown where it could not be read,
-    /// which is neither.
-    CONTENT: Content = Device "device.content", concluded;
-    /// What it holds: signatures (`xfs`), users (`a mount at /srv`), `unrecognised data`; empty if
-    /// nothing was found.
+    /// Content of the device: `holds` for a device that holds something; `free` if unused, with
+    /// nothing found in the places read; `blank` if unused, and read completely as zeros or ones.
+    /// Unknown if the device could not be read.
+    CONTENT: ContentState = Device "device.content", concluded;
+    /// What the device holds: signatures (`xfs`), users (`a mount at /srv`), `unrecognised data`;
+    /// empty if nothing was found.
     HOLDS: Vec<String> = Device "device.holds" ValueKind::List, concluded;
-    /// Bytes read to find out whether it holds anything.
+    /// Bytes read to find out whether the device holds anything.
     BYTES_READ: u64 = Device "device.bytes_read" ValueKind::Bytes, drifting;
-    /// Longest unread run: contiguous data up to this size can go unnoticed; 0 when all was read.
+    /// Longest run of unread bytes: contiguous data up to this size can go unnoticed; 0 if the
+    /// whole device was read.
     UNREAD_RUN: u64 = Device "device.unread_run" ValueKind::Bytes, drifting;
 }
 
 mod cache;
 mod cloud;
 mod content {
-    //! The availability of a device for a new use.
-
     use crate::facts::choice;
 
     choice! {
-        /// What was found on a device and of its use. One that could not be read is none of these.
-        pub enum Content {
-            /// In use, or something was found on it.
+        /// Whether a device holds anything. There is no value for a device that could not be read.
+        pub enum ContentState {
+            /// The device is in use, or something was found on it.
             Holds = "holds",
-            /// Not in use, and nothing was found in the places read.
+            /// The device is not in use, and nothing was found in the places read.
             Free = "free",
-            /// Not in use, and read whole: zeros or ones.
+            /// The device is not in use, and holds only zeros or only ones; every byte was read.
             Blank = "blank",
         }
     }
 
-    impl Content {
-        /// Whether a file system may be created on it.
-        pub fn is_available(self) -> bool {
+    impl ContentState {
+        /// Whether a file system may be created on the device.
+        pub fn allows_new_filesystem(self) -> bool {
             matches!(self, Self::Free | Self::Blank)
         }
     }
 }
 mod guarantor {
-    //! Who vouches for a disk whose caches cannot be inspected.
-
     use crate::facts::choice;
 
     choice! {
-        /// The one party that knows whether a disk keeps what it acknowledged.
+        /// The only party that can vouch for acknowledged writes of a disk whose caches cannot be
+        /// inspected.
         pub enum Guarantor {
             /// A drive in this machine.
             Drive = "drive",
-            /// Another machine that shows a disk on the network, and whose caches it does not show.
+            /// Another machine that exports a disk over the network but does not show its caches.
             Array = "array",
-            /// A cluster that acknowledges a write once it is stored on several machines; Ceph is
-            /// the one known.
+            /// A cluster that acknowledges a write once several machines have stored the data; so
+            /// far only Ceph.
             StorageCluster = "storage cluster",
-            /// The hypervisor of this guest.
             Hypervisor = "hypervisor",
-            /// The provider of a cloud.
             Provider = "provider",
         }
     }
 
     impl Guarantor {
-        /// Whether it acknowledges a write only once that is stored, so that there is no cache to
-        /// write out.
-        pub fn is_cluster(self) -> bool {
+        /// Whether the guarantor acknowledges a write only once the data is stored, so that there
+        /// is no cache to flush.
+        pub fn is_storage_cluster(self) -> bool {
             matches!(self, Self::StorageCluster)
         }
 
-        /// The guarantor of one disk or of several in a sentence: `the provider`, `the drives`.
-        pub fn phrase(self, several: bool) -> &'static str {
+        /// The guarantor in a sentence about one or several disks: `the provider`, `the drives`.
+        pub fn noun_phrase(self, several: bool) -> &'static str {
             match self {
                 Self::Drive if several => "the drives",
                 Self::Drive => "the drive",
@@ -294,13 +292,9 @@ mod guarantor {
     }
 }
 mod kind {
-    //! The kinds of block devices, and the properties of a kind that several modules need. Other
-    //! questions are answered where they arise.
-
     use crate::facts::choice;
 
     choice! {
-        /// What a block device is.
         pub enum DeviceKind {
             Disk = "disk", Partition = "partition", Md = "md", Lvm = "lvm", Crypt = "crypt", Multipath = "multipath",
             Dmraid = "dmraid", Vdo = "vdo", Dm = "dm", Bcache = "bcache", Drbd = "drbd", Zvol = "zvol", Loop = "loop",
@@ -309,12 +303,12 @@ mod kind {
     }
 
     impl DeviceKind {
-        /// Whether it is a disk, or what passes for one.
+        /// Whether the kernel lists the device as a whole disk, physical or virtual.
         pub fn is_disk(self) -> bool {
             matches!(self, Self::Disk)
         }
 
-        /// Whether it is a part of a disk, without a queue of its own.
+        /// A partition has no queue of its own.
         pub fn is_partition(self) -> bool {
             matches!(self, Self::Partition)
         }
@@ -323,7 +317,6 @@ mod kind {
             matches!(self, Self::Md)
         }
 
-        /// Whether it is one half of a DRBD pair.
         pub fn is_drbd(self) -> bool {
             matches!(self, Self::Drbd)
         }
@@ -332,8 +325,9 @@ mod kind {
             matches!(self, Self::Zvol)
         }
 
-        /// Whether it is a mapping whose targets may be anything, which only root can see.
-        pub fn is_mapping(self) -> bool {
+        /// Whether the device is a device-mapper device with targets of any kind, which only root
+        /// can read.
+        pub fn is_generic_mapping(self) -> bool {
             matches!(self, Self::Lvm | Self::Dm)
         }
 
@@ -344,12 +338,9 @@ mod kind {
 }
 mod layer;
 mod medium {
-    //! The medium of a disk, and its write mode.
-
     use crate::facts::choice;
 
     choice! {
-        /// What a disk is made of.
         pub enum Medium {
             Platters = "platters", Flash = "flash", PersistentMemory = "persistent memory", Memory = "memory",
             Virtual = "virtual",
@@ -357,29 +348,30 @@ mod medium {
     }
 
     impl Medium {
-        /// Whether it is flash of this machine's own.
+        /// Whether the medium is flash that this machine sees directly, not through a hypervisor or
+        /// a controller.
         pub fn is_flash(self) -> bool {
             matches!(self, Self::Flash)
         }
 
-        /// Whether it rotates, so that a flush waits for a rotation.
+        /// Whether the medium rotates, so that a flush waits for a rotation.
         pub fn is_rotating(self) -> bool {
             matches!(self, Self::Platters)
         }
 
-        /// Whether writes wear it out.
-        pub fn wears(self) -> bool {
+        /// Whether writes may wear out the medium; a virtual disk may be flash.
+        pub fn wears_out(self) -> bool {
             matches!(self, Self::Flash | Self::Virtual)
         }
 
-        /// Whether it is memory, whatever keeps it.
+        /// Whether the medium is memory, persistent or not.
         pub fn is_memory(self) -> bool {
             matches!(self, Self::PersistentMemory | Self::Memory)
         }
     }
 
     choice! {
-        /// Whether a disk writes in shingled zones, and who knows of them.
+        /// Whether a disk writes in shingled zones, and who reports the zones.
         pub enum Shingled {
             No = "no", HostAware = "host-aware", HostManaged = "host-managed", DriveManaged = "drive-managed",
             Suspected = "suspected",
@@ -388,24 +380,21 @@ mod medium {
 
     impl Shingled {
         /// Whether the disk reports its zones to the kernel.
-        pub fn is_reported(self) -> bool {
+        pub fn reports_zones(self) -> bool {
             matches!(self, Self::HostAware | Self::HostManaged)
         }
     }
 
     choice! {
-        /// Zone model (`queue_zoned_show` in block/blk-sysfs.c; *host-aware* before 6.8).
-        pub enum Zoned { None = "none", HostAware = "host-aware", HostManaged = "host-managed" }
+        /// Zone model (`queue_zoned_show` in block/blk-sysfs.c; *host-aware* only before Linux
+        /// 6.8).
+        pub enum ZoneModel { None = "none", HostAware = "host-aware", HostManaged = "host-managed" }
     }
 }
 mod transport {
-    //! The transports of disks, and the properties of a transport that several modules need. Other
-    //! questions are answered where they arise.
-
     use crate::facts::choice;
 
     choice! {
-        /// How a disk is attached.
         pub enum Transport {
             Nvme = "nvme", Scsi = "scsi", Sata = "sata", Sas = "sas", Usb = "usb", Virtio = "virtio",
             VirtioScsi = "virtio-scsi", Xen = "xen", Vmware = "vmware", Hyperv = "hyperv", Mmc = "mmc", Pmem = "pmem",
@@ -414,12 +403,12 @@ mod transport {
     }
 
     impl Transport {
-        /// Whether it lies on another machine.
+        /// Whether the disk is on another machine.
         pub fn is_network(self) -> bool {
             matches!(self, Self::Network)
         }
 
-        /// Whether a hypervisor shows it to its guest.
+        /// Whether a hypervisor presents the disk to its guest.
         pub fn is_virtual(self) -> bool {
             matches!(
                 self,
@@ -431,22 +420,22 @@ mod transport {
             matches!(self, Self::Pmem)
         }
 
-        /// Whether it is a volume of a RAID controller, or looks like one.
+        /// Whether the disk is behind a driver of RAID controllers, and so probably a volume.
         pub fn is_raid(self) -> bool {
             matches!(self, Self::Megaraid | Self::Raid)
         }
 
-        /// Whether a USB bridge may answer in place of the disk.
+        /// A USB bridge may answer queries in place of the disk.
         pub fn is_usb(self) -> bool {
             matches!(self, Self::Usb)
         }
 
-        /// Whether it speaks NVMe, in this machine or over a fabric.
+        /// An NVMe disk in this machine; disks over a fabric are [`Self::Network`].
         pub fn is_nvme(self) -> bool {
             matches!(self, Self::Nvme)
         }
 
-        /// Whether it is behind a SAS adapter, which may be a RAID controller.
+        /// A SAS adapter may be a RAID controller.
         pub fn is_sas(self) -> bool {
             matches!(self, Self::Sas)
         }
@@ -455,28 +444,27 @@ mod transport {
             matches!(self, Self::Sata | Self::Sas)
         }
 
-        /// Whether the attachment is known.
-        pub fn is_known(self) -> bool {
+        pub fn is_recognised(self) -> bool {
             !matches!(self, Self::Other)
         }
     }
 
     choice! {
         /// Transport of a network disk; the first three are NVMe over fabrics.
-        pub enum Fabric {
+        pub enum NetworkTransport {
             Tcp = "tcp", Rdma = "rdma", Fc = "fc", Iscsi = "iscsi", FibreChannel = "fibre channel", Nbd = "nbd", Rbd = "rbd",
         }
     }
 }
 
-pub use cache::{Cache, CacheType, Capacitor, DriveCache, NvmeWarning, WriteCache};
-pub use cloud::Cloud;
-pub use content::Content;
+pub use cache::{CacheType, CacheVolatility, Capacitor, DriveCache, NvmeWarning, QueueWriteCache};
+pub use cloud::CloudDiskService;
+pub use content::ContentState;
 pub use guarantor::Guarantor;
 pub use kind::DeviceKind;
 pub use layer::{
     ArrayLevel, ArrayState, BcacheMode, BcacheState, ConsistencyPolicy, DmCacheMode, DrbdOrdering,
     DrbdProtocol, MappingState, MemberState, SyncAction,
 };
-pub use medium::{Medium, Shingled, Zoned};
-pub use transport::{Fabric, Transport};
+pub use medium::{Medium, Shingled, ZoneModel};
+pub use transport::{NetworkTransport, Transport};

@@ -1,74 +1,80 @@
-//! Mounted file systems, as they are in force now.
+//! Present mounts and their file systems; the mounts of the next boot are in [`super::boot`].
 
 facts! {
     /// Mount point, from /proc/self/mountinfo (proc_pid_mountinfo(5)).
     POINT: String = Mount "mount.point" ValueKind::Text, identifies;
     /// File system type, from mountinfo.
     FSTYPE: String = Mount "mount.fstype" ValueKind::Text, affects_latency, identifies;
-    /// Mount source: a device, a remote path, a dataset, from mountinfo.
+    /// Mount source, such as a device, a remote path or a dataset, from mountinfo.
     SOURCE: String = Mount "mount.source" ValueKind::Text, assigned, affects_latency, identifies;
     /// Directory of the file system that is mounted, from mountinfo; not `/` for a bind mount or a
     /// btrfs subvolume.
     ROOT: String = Mount "mount.root" ValueKind::Text, identifies;
-    /// Major and minor number, from mountinfo; anonymous on btrfs.
+    /// Major and minor number of the device, from mountinfo; on btrfs an anonymous number.
     DEVNO: String = Mount "mount.devno" ValueKind::Text, drifting, identifies;
-    /// UUID of the file system: of ext4 and XFS from the superblock as root, of btrfs the name
-    /// below /sys/fs/btrfs.
+    /// UUID of the file system: for ext4 and XFS from the superblock (as root), for btrfs from the
+    /// names in /sys/fs/btrfs.
     UUID: String = Mount "mount.uuid" ValueKind::Text, assigned, identifies;
     /// Per-mount options, from mountinfo's sixth field.
     OPTIONS: Vec<String> = Mount "mount.options" ValueKind::List, affects_latency;
-    /// Options of the superblock, shared by every mount of it, from mountinfo's last field.
+    /// Options of the superblock, shared by every mount of the file system, from mountinfo's last
+    /// field.
     SUPER_OPTIONS: Vec<String> = Mount "mount.super_options" ValueKind::List, affects_latency;
-    /// Whether a lookup of the mount point ends here; false where another mount covers it, from the
-    /// tree in mountinfo.
+    /// Whether a lookup of the mount point ends at this mount; false if another mount covers this
+    /// one, from the tree in mountinfo.
     IN_SIGHT: bool = Mount "mount.in_sight" ValueKind::Bool, concluded;
     /// Class of file system: on `block` devices here, on the `network`, in `memory`, `fuse`, an
     /// `overlay`, `zfs`, or `other`.
     CLASS: MountClass = Mount "mount.class", concluded, affects_flushes;
-    /// Whether it is mounted read-only, by the mount or by the superblock.
+    /// Whether the mount is read-only, by its own options or by those of the superblock.
     READ_ONLY: bool = Mount "mount.read_only" ValueKind::Bool, concluded, health;
     /// When access times are written: `noatime`, `relatime`, `strictatime`.
     ATIME: Atime = Mount "mount.atime", concluded, speed;
-    /// Whether the next boot mounts it too: by a line of fstab, a mount unit in /etc/systemd/system
-    /// or an automounter, or because it is the root.
+    /// Whether the next boot mounts the file system here, too: by fstab, by a mount unit in
+    /// /etc/systemd/system, by an automounter, or as the root.
     AT_BOOT: bool = Mount "mount.at_boot" ValueKind::Bool, concluded;
-    /// Size, from statfs(2).
+    /// Size of the file system, from statfs(2).
     SIZE: u64 = Mount "mount.size" ValueKind::Bytes, identifies;
     /// Space available to an ordinary user, from statfs(2).
     FREE: u64 = Mount "mount.free" ValueKind::Bytes, drifting, health;
     /// Share of the space that is free, in percent, from statfs(2).
     FREE_PERCENT: f64 = Mount "mount.free_percent" ValueKind::Number, drifting, health;
-    /// Whether the file system sends flushes of its own; ext4, btrfs and f2fs can be told not to
-    /// (`nobarrier`).
+    /// Whether the file system sends flushes of its own; the option `nobarrier` turns them off on
+    /// ext4, btrfs and f2fs.
     BARRIER: Barrier = Mount "mount.barrier", concluded, affects_flushes;
-    /// All options in force, defaults included, from /proc/fs/ext4/DEV/options.
+    /// All options in force of an ext4 file system, defaults included, from
+    /// /proc/fs/ext4/DEV/options.
     EXT4_OPTIONS: Vec<String> = Mount "ext4.options" ValueKind::List, affects_latency;
-    /// Whether ext4 has a journal, from /sys/fs/ext4/DEV/journal_task.
+    /// Whether an ext4 file system has a journal, from /sys/fs/ext4/DEV/journal_task.
     EXT4_JOURNAL: bool = Mount "ext4.journal" ValueKind::Bool, affects_latency, affects_flushes;
-    /// Journal mode, from the `data=` option in force.
+    /// Journal mode of an ext4 file system, from the `data=` option in force.
     EXT4_DATA: JournalMode = Mount "ext4.data", affects_latency, speed;
-    /// Errors ext4 has counted on this file system, from /sys/fs/ext4/DEV/errors_count.
+    /// Errors that ext4 has counted on the file system, from /sys/fs/ext4/DEV/errors_count.
     EXT4_ERRORS: u64 = Mount "ext4.errors" ValueKind::Count, health;
-    /// Whether it has the fast_commit feature, from its superblock, or from the commits counted in
-    /// /proc/fs/ext4/DEV/fc_info.
+    /// Whether an ext4 file system has the fast_commit feature, from its superblock, or from the
+    /// commits counted in /proc/fs/ext4/DEV/fc_info.
     EXT4_FAST_COMMIT: bool = Mount "ext4.fast_commit" ValueKind::Bool, affects_latency, speed;
-    /// Features of the superblock, as root, by the names of `dumpe2fs -h`.
+    /// Features of an ext4 file system, named as in `dumpe2fs -h`, from its superblock (needs
+    /// root).
     EXT4_FEATURES: Vec<String> = Mount "ext4.features" ValueKind::List;
-    /// Size of a cluster, the unit in which an ext4 with the feature bigalloc gives out space, from
-    /// its superblock as root (s_log_cluster_size in fs/ext4/ext4.h).
+    /// Cluster size, the unit of allocation, of an ext4 file system with the feature bigalloc, from
+    /// its superblock (needs root; s_log_cluster_size in fs/ext4/ext4.h).
     EXT4_CLUSTER: u64 = Mount "ext4.cluster_size" ValueKind::Bytes, speed;
-    /// Features that an XFS was made with, from its superblock as root: `v5`, `crc`, `reflink`,
-    /// `bigtime` ...
+    /// Features that an XFS file system was made with, from its superblock (needs root): `v5`,
+    /// `crc`, `reflink`, `bigtime` ...
     XFS_FEATURES: Vec<String> = Mount "xfs.features" ValueKind::List;
-    /// Member devices, from /sys/fs/btrfs/UUID/devices.
+    /// Member devices of a btrfs file system, from /sys/fs/btrfs/UUID/devices.
     BTRFS_DEVICES: Vec<String> = Mount "btrfs.devices" ValueKind::List, assigned, affects_latency;
-    /// Number of member devices present, from /sys/fs/btrfs/UUID/devices.
+    /// Number of present member devices of a btrfs file system, from /sys/fs/btrfs/UUID/devices.
     BTRFS_DEVICE_COUNT: u64 = Mount "btrfs.device_count" ValueKind::Count, affects_latency;
-    /// Profiles of the data block groups, from /sys/fs/btrfs/UUID/allocation/data.
+    /// Profiles of the data block groups of a btrfs file system, from
+    /// /sys/fs/btrfs/UUID/allocation/data.
     BTRFS_DATA_PROFILES: Vec<String> = Mount "btrfs.data_profiles" ValueKind::List, affects_latency, speed;
-    /// Profiles of the metadata block groups, from /sys/fs/btrfs/UUID/allocation/metadata.
+    /// Profiles of the metadata block groups of a btrfs file system, from
+    /// /sys/fs/btrfs/UUID/allocation/metadata.
     BTRFS_METADATA_PROFILES: Vec<String> = Mount "btrfs.metadata_profiles" ValueKind::List, affects_latency, speed;
-    /// Whether data of new files is overwritten in place on the whole file system (`nodatacow`).
+    /// Whether a btrfs file system overwrites the data of all new files in place (mount option
+    /// `nodatacow`).
     BTRFS_NODATACOW: bool = Mount "btrfs.nodatacow" ValueKind::Bool, affects_latency, speed;
     /// Further devices of the file system, from `logdev=` and `rtdev=` in force (xfs(5)).
     EXTRA_DEVICES: Vec<String> = Mount "mount.extra_devices" ValueKind::List, assigned, affects_latency;
@@ -92,34 +98,33 @@ facts! {
     /// Whether data of the ZFS pool is permanently damaged, from the line `errors:` of `zpool
     /// status`.
     ZFS_DAMAGED: bool = Mount "zfs.damaged" ValueKind::Bool, drifting, health;
-    /// External journal device of an ext4, from the name of the journal's thread
+    /// External journal device of an ext4 file system, from the name of the journal's thread
     /// (/sys/fs/ext4/DEV/journal_task).
     EXT4_JOURNAL_DEVICE: String = Mount "ext4.journal_device" ValueKind::Text, assigned, affects_latency, affects_flushes;
-    /// Errors counted on the devices of a btrfs, from /sys/fs/btrfs/UUID/devinfo/*/error_stats
-    /// (5.14 and later).
+    /// Errors counted on the devices of a btrfs file system, from
+    /// /sys/fs/btrfs/UUID/devinfo/*/error_stats (Linux 5.14 and later).
     BTRFS_ERRORS: u64 = Mount "btrfs.device_errors" ValueKind::Count, health;
-    /// Number of missing devices of a btrfs, from /sys/fs/btrfs/UUID/devinfo/*/missing.
+    /// Number of missing devices of a btrfs file system, from /sys/fs/btrfs/UUID/devinfo/*/missing.
     BTRFS_MISSING: u64 = Mount "btrfs.missing_devices" ValueKind::Count, health;
     /// Share of the inodes that is free, in percent, from statfs(2); unknown on file systems
-    /// without a fixed number.
+    /// without a fixed number of inodes.
     FREE_INODES: f64 = Mount "mount.free_inodes_percent" ValueKind::Number, drifting, health;
-    /// Size of a block, from statfs(2).
+    /// Block size of the file system, from statfs(2).
     BLOCK_SIZE: u64 = Mount "mount.block_size" ValueKind::Bytes, speed;
-    /// Options in force without a row in rules/tables/validity.toml for this file system.
+    /// Options in force that rules/tables/validity.toml does not list for this file system.
     UNLISTED_OPTIONS: Vec<String> = Mount "mount.unlisted_options" ValueKind::List, judged;
-    /// Stripe size by which it places data, 0 without one: `stripe=` in force (ext4), `swidth=`
-    /// among the options (XFS).
+    /// Stripe size by which the file system places data, 0 without one: `stripe=` in force (ext4),
+    /// `swidth=` among the options (XFS).
     STRIPE: u64 = Mount "mount.stripe" ValueKind::Bytes, speed;
-    /// How that stripe fits the md array directly below: it `fits`, is an `other` one, or there is
-    /// `none`; `no stripes` where it is on no such array.
+    /// How `mount.stripe` fits the md array directly below: `fits`, `other` for another size, or
+    /// `none` without a stripe; `no stripes` if there is no striped array below.
     STRIPE_FITS: StripeFit = Mount "mount.stripe_fits", concluded, speed;
-    /// Whether the weekly `fstrim --fstab` reaches it: its timer is enabled and the mount point is
-    /// in fstab without X-fstrim.notrim.
+    /// Whether the weekly `fstrim --fstab` trims the file system: the timer is enabled, and the
+    /// mount point is in fstab without X-fstrim.notrim.
     TRIMMED: bool = Mount "mount.trimmed" ValueKind::Bool, health;
 }
 
 choice! {
-    /// Class of file system.
     pub enum MountClass {
         Block = "block",
         Network = "network",
@@ -132,22 +137,22 @@ choice! {
 }
 
 impl MountClass {
-    /// Whether it is on block devices that the kernel shows.
+    /// Whether the file system is on block devices that the kernel lists.
     pub fn is_block(self) -> bool {
         matches!(self, Self::Block)
     }
 
-    /// Whether it passes on to another file system.
+    /// Whether the file system stores its files on other mounted file systems.
     pub fn is_overlay(self) -> bool {
         matches!(self, Self::Overlay)
     }
 
-    /// Whether its devices are known to ZFS alone.
+    /// Whether only ZFS tools list the devices of the file system.
     pub fn is_zfs(self) -> bool {
         matches!(self, Self::Zfs)
     }
 
-    /// Whether it is on no device and no other file system of this machine.
+    /// Whether the file system uses no device and no other file system of this machine.
     pub fn is_diskless(self) -> bool {
         matches!(self, Self::Network | Self::Memory)
     }
@@ -162,25 +167,25 @@ choice! {
         Offline = "OFFLINE",
         Removed = "REMOVED",
         Unavailable = "UNAVAIL",
-        /// Of a pool: I/O is suspended until an administrator acts, and writers wait.
+        /// Of a pool: I/O is suspended, and writers wait until an administrator clears the error.
         Suspended = "SUSPENDED",
     }
 }
 
 impl VdevState {
-    /// Whether ZFS reads from and writes to it.
+    /// Whether ZFS still reads from and writes to a pool or device in this state.
     pub fn is_used(self) -> bool {
         matches!(self, Self::Online | Self::Degraded)
     }
 }
 
 choice! {
-    /// When access times are written.
     pub enum Atime { Never = "noatime", Relative = "relatime", Always = "strictatime" }
 }
 
 choice! {
-    /// Whether a file system sends flushes of its own; an option without effect turns nothing off.
+    /// Whether a file system sends flushes of its own. `NoEffect` means that flushes were turned
+    /// off by an option that this kernel ignores.
     pub enum Barrier { On = "on", Off = "off", NoEffect = "no effect" }
 }
 
@@ -200,7 +205,6 @@ choice! {
 }
 
 choice! {
-    /// How the stripe of a file system fits that of the array below.
     pub enum StripeFit { Fits = "fits", Other = "other", None = "none", NoStripes = "no stripes" }
 }
 

@@ -1,10 +1,10 @@
-//! MySQL and MariaDB: their directories, and the settings that affect storage. Names are those of
-//! the manuals.
+//! MySQL and MariaDB: their directories, and the settings that affect storage. Settings have the
+//! names of the manuals.
 
 facts! {
     /// Server version, from the program that is running or installed.
     VERSION: Version = Cluster "mysql.version" ValueKind::Version;
-    /// Whether a server runs on it now.
+    /// Whether a server runs on the data directory now.
     RUNNING: bool = Cluster "mysql.running" ValueKind::Bool;
     /// Display name, such as `mariadb 10.11 in /var/lib/mysql`.
     NAME: String = Cluster "mysql.name" ValueKind::Text;
@@ -14,21 +14,22 @@ facts! {
     INNODB_DATA: String = Cluster "mysql.innodb_data_directory" ValueKind::Text;
     /// Directory of InnoDB's redo log (innodb_log_group_home_dir).
     REDO: String = Cluster "mysql.redo_directory" ValueKind::Text;
-    /// Directory of InnoDB's undo tablespaces (innodb_undo_directory), where there are any.
+    /// Directory of InnoDB's undo tablespaces (innodb_undo_directory), if there are such
+    /// tablespaces.
     UNDO: String = Cluster "mysql.undo_directory" ValueKind::Text;
-    /// Directory of the binary log (log_bin), where there is one.
+    /// Directory of the binary log (log_bin), if the server writes a binary log.
     BINLOG: String = Cluster "mysql.binlog_directory" ValueKind::Text;
     /// Directory of InnoDB's doublewrite files (innodb_doublewrite_dir), or of the system
-    /// tablespace where that holds them.
+    /// tablespace if that holds the doublewrite pages.
     DOUBLEWRITE_DIR: String = Cluster "mysql.doublewrite_directory" ValueKind::Text;
     /// Owner of the data directory.
     USER: String = Cluster "mysql.user" ValueKind::Text;
-    /// Socket at which the running server answered, and so the one to query.
+    /// Socket at which the running server answered.
     SOCKET: String = Cluster "mysql.socket" ValueKind::Text;
-    /// A preloaded library that turns fsync into nothing (libeatmydata), from the server's
+    /// A preloaded library that makes fsync do nothing (libeatmydata), from the server's
     /// environment.
     FSYNC_DISABLED_BY: String = Cluster "mysql.fsync_disabled_by" ValueKind::Text;
-    /// `innodb_flush_method` in force.
+    /// `innodb_flush_method` in force: how InnoDB opens and flushes its files.
     FLUSH_METHOD: FlushMethod = Cluster "mysql.innodb_flush_method";
     /// `innodb_flush_log_at_trx_commit` in force: reported by a running server, otherwise from its
     /// files.
@@ -40,41 +41,42 @@ facts! {
     SYNC_BINLOG: u64 = Cluster "mysql.sync_binlog" ValueKind::Count;
     /// Whether the binary log is written (`log_bin`).
     LOG_BIN: bool = Cluster "mysql.log_bin" ValueKind::Bool;
-    /// `binlog_storage_engine` in force (MariaDB 12.3 and later): an engine that keeps the binary
-    /// log itself, or nothing.
+    /// `binlog_storage_engine` in force (MariaDB 12.3 and later): the storage engine that holds the
+    /// binary log; empty if the server writes binary log files.
     BINLOG_ENGINE: String = Cluster "mysql.binlog_storage_engine" ValueKind::Text;
     /// `innodb_doublewrite` in force: `on`, `off`, `detect_only` (MySQL 8.0.30 and later), `fast`
     /// (MariaDB 11 and later).
     DOUBLEWRITE: Doublewrite = Cluster "mysql.innodb_doublewrite";
-    /// `innodb_checksum_algorithm` in force: how damaged pages are detected; `none` is not at all.
+    /// `innodb_checksum_algorithm` in force: how damaged pages are detected; `none` detects none.
     CHECKSUM: PageChecksum = Cluster "mysql.innodb_checksum_algorithm";
     /// `innodb_io_capacity` in force, in operations per second.
     IO_CAPACITY: u64 = Cluster "mysql.innodb_io_capacity" ValueKind::Count;
-    /// `innodb_io_capacity_max` in force, where it is set.
+    /// `innodb_io_capacity_max` in force, if set.
     IO_CAPACITY_MAX: u64 = Cluster "mysql.innodb_io_capacity_max" ValueKind::Count;
-    /// `innodb_page_size` in force.
+    /// `innodb_page_size` in force, chosen when the data directory was created.
     PAGE_SIZE: u64 = Cluster "mysql.innodb_page_size" ValueKind::Bytes;
-    /// `innodb_use_native_aio` in force.
+    /// `innodb_use_native_aio` in force: whether InnoDB uses asynchronous I/O of Linux.
     NATIVE_AIO: bool = Cluster "mysql.innodb_use_native_aio" ValueKind::Bool;
     /// `innodb_flush_neighbors` in force: 0, 1 or 2.
     FLUSH_NEIGHBORS: u64 = Cluster "mysql.innodb_flush_neighbors" ValueKind::Count;
-    /// `innodb_redo_log_capacity` in force, where it is set (MySQL 8.0.30 and later).
+    /// `innodb_redo_log_capacity` in force, if set (MySQL 8.0.30 and later).
     REDO_CAPACITY: u64 = Cluster "mysql.innodb_redo_log_capacity" ValueKind::Bytes;
-    /// `innodb_log_file_size` in force, where it is set.
+    /// `innodb_log_file_size` in force, if set.
     LOG_FILE_SIZE: u64 = Cluster "mysql.innodb_log_file_size" ValueKind::Bytes;
     /// Settings of the redo log's size that are ignored because `innodb_redo_log_capacity` is set
     /// too (MySQL 8.0.30 and later).
     REDO_IGNORED: Vec<String> = Cluster "mysql.redo_sizes_ignored" ValueKind::List;
-    /// Size of the redo log, by the setting that decides it (MySQL 8.0.30, MariaDB 10.5 and later).
+    /// Size of the redo log, by the deciding setting (MySQL 8.0.30, MariaDB 10.5 and later).
     REDO_SIZE: u64 = Cluster "mysql.redo_size" ValueKind::Bytes, judged;
-    /// `innodb_log_buffer_size` in force.
+    /// `innodb_log_buffer_size` in force: memory for redo that is not written yet.
     LOG_BUFFER_SIZE: u64 = Cluster "mysql.innodb_log_buffer_size" ValueKind::Bytes;
     /// `max_binlog_size` in force: the size at which the binary log rotates.
     MAX_BINLOG_SIZE: u64 = Cluster "mysql.max_binlog_size" ValueKind::Bytes;
     /// `binlog_commit_wait_count` in force (MariaDB): number of commits to wait for before the
     /// binary log is flushed.
     BINLOG_WAIT_COUNT: u64 = Cluster "mysql.binlog_commit_wait_count" ValueKind::Count;
-    /// `binlog_commit_wait_usec` in force (MariaDB): the longest such wait, in microseconds.
+    /// `binlog_commit_wait_usec` in force (MariaDB): longest wait for further commits before the
+    /// binary log is flushed, in microseconds.
     BINLOG_WAIT_USEC: u64 = Cluster "mysql.binlog_commit_wait_usec" ValueKind::Count;
     /// Uptime of the server (`Uptime`).
     UPTIME: f64 = Cluster "mysql.uptime" ValueKind::Micros, drifting;
@@ -90,46 +92,51 @@ facts! {
     COMMITS_PER_GROUP: f64 = Cluster "mysql.commits_per_group" ValueKind::Number, drifting;
     /// Redo written per second, on average since the start.
     REDO_RATE: u64 = Cluster "mysql.redo_rate" ValueKind::Bytes, judged;
-    /// How long the redo log lasts at that rate.
+    /// How long the redo log lasts at the rate `mysql.redo_rate`.
     REDO_LASTS: f64 = Cluster "mysql.redo_lasts" ValueKind::Micros, judged;
     /// Lower estimate of recovery time after a crash now.
     RECOVERY_LEAST: f64 = Cluster "mysql.recovery_least" ValueKind::Micros, judged;
-    /// Upper estimate of that time, on flash.
+    /// Upper estimate of recovery time after a crash now, on flash.
     RECOVERY_MOST: f64 = Cluster "mysql.recovery_most" ValueKind::Micros, judged;
     /// Whether the redo log is large enough for its write rate.
-    REDO_FIT: SizeFit = Cluster "mysql.redo_size_fit", judged;
+    REDO_FIT: LogSizeFit = Cluster "mysql.redo_size_fit", judged;
     /// Redo log size that holds an hour of writes, as far as there is room, in bytes as option
     /// files and SET GLOBAL take them.
     REDO_WANTED: String = Cluster "mysql.redo_size_wanted" ValueKind::Text, judged;
-    /// Effect of that size: how long it lasts, and recovery time.
+    /// Effect of `mysql.redo_size_wanted`: how long the redo log then lasts, and recovery time.
     REDO_TRADE: String = Cluster "mysql.redo_trade" ValueKind::Text, judged;
-    /// Log buffer size with which fewer sessions would wait, in bytes; empty where none waited, or
-    /// it is already large.
+    /// Log buffer size with which fewer sessions would wait, in bytes; empty if no session waited
+    /// or the buffer is already large.
     LOG_BUFFER_WANTED: String = Cluster "mysql.log_buffer_wanted" ValueKind::Text, judged;
-    /// `innodb_use_fdatasync` in force (MySQL 8.0.26 and later).
+    /// `innodb_use_fdatasync` in force (MySQL 8.0.26 and later): whether InnoDB flushes with
+    /// fdatasync instead of fsync.
     USE_FDATASYNC: bool = Cluster "mysql.innodb_use_fdatasync" ValueKind::Bool;
-    /// `innodb_log_write_ahead_size` in force (MySQL).
+    /// `innodb_log_write_ahead_size` in force (MySQL): the size to which writes of the redo log are
+    /// padded.
     LOG_WRITE_AHEAD: u64 = Cluster "mysql.innodb_log_write_ahead_size" ValueKind::Bytes;
     /// `innodb_dedicated_server` in force (MySQL 8.0.3 and later), which chooses the flush method
     /// in 8.0.
     DEDICATED: bool = Cluster "mysql.innodb_dedicated_server" ValueKind::Bool;
-    /// `innodb_data_file_buffering` in force, or what `innodb_flush_method` makes it (MariaDB 11.0
-    /// and later).
+    /// `innodb_data_file_buffering` in force, or the value that `innodb_flush_method` implies
+    /// (MariaDB 11.0 and later).
     DATA_FILE_BUFFERING: bool = Cluster "mysql.innodb_data_file_buffering" ValueKind::Bool;
-    /// `innodb_log_file_buffering` in force, where it is set (MariaDB 10.8.4 and later).
+    /// `innodb_log_file_buffering` in force, if set (MariaDB 10.8.4 and later): whether the redo
+    /// log passes through the kernel's page cache.
     LOG_FILE_BUFFERING: bool = Cluster "mysql.innodb_log_file_buffering" ValueKind::Bool;
-    /// `innodb_log_file_write_through` in force (MariaDB 11.0 and later).
+    /// `innodb_log_file_write_through` in force (MariaDB 11.0 and later): whether the redo log is
+    /// opened with O_DSYNC.
     LOG_FILE_WRITE_THROUGH: bool = Cluster "mysql.innodb_log_file_write_through" ValueKind::Bool;
 }
 
 mod choices {
     //! Settings of MySQL and MariaDB that are choices, with every word that any version of either
-    //! accepts. Numbers and other spellings are left to the readers.
+    //! accepts. Collectors translate numbers and other spellings.
 
     use crate::facts::choice;
 
     choice! {
-        /// How InnoDB opens and flushes its files, in the order of the numbers that stand for them.
+        /// How InnoDB opens and flushes its files, in the order of the numbers that a server
+        /// accepts instead of the words.
         pub enum FlushMethod {
             Fsync = "fsync",
             Dsync = "O_DSYNC",
@@ -141,12 +148,10 @@ mod choices {
     }
 
     choice! {
-        /// Whether InnoDB writes pages twice.
         pub enum Doublewrite { On = "on", Off = "off", DetectOnly = "detect_only", Fast = "fast" }
     }
 
     choice! {
-        /// How damaged pages are detected.
         pub enum PageChecksum {
             Crc32 = "crc32",
             StrictCrc32 = "strict_crc32",
@@ -162,5 +167,5 @@ mod choices {
 
 pub use choices::{Doublewrite, FlushMethod, PageChecksum};
 
-use super::cluster::SizeFit;
+use super::cluster::LogSizeFit;
 use crate::version::Version;

@@ -1,10 +1,10 @@
-//! PostgreSQL clusters: their places, and the settings that affect storage. Names are those of the
-//! manual.
+//! PostgreSQL clusters: their directories, and the settings that affect storage. Settings have the
+//! names of the manual.
 
 facts! {
     /// Server version, from PG_VERSION, the running server, or its binary.
     VERSION: Version = Cluster "pg.version" ValueKind::Version;
-    /// Whether a server runs on it now.
+    /// Whether a server runs on the data directory now.
     RUNNING: bool = Cluster "pg.running" ValueKind::Bool;
     /// Display name, such as `postgresql 16/main`.
     NAME: String = Cluster "pg.name" ValueKind::Text;
@@ -20,66 +20,72 @@ facts! {
     CONFIG_FILE: String = Cluster "pg.config_file" ValueKind::Text;
     /// Directory of the socket at which the running server answered.
     SOCKET_DIRECTORY: String = Cluster "pg.socket_directory" ValueKind::Text;
-    /// Port of that socket.
+    /// Port of the socket at which the running server answered.
     PORT: u64 = Cluster "pg.port" ValueKind::Count;
-    /// A preloaded library that turns fsync into nothing (libeatmydata), from the server's
+    /// A preloaded library that makes fsync do nothing (libeatmydata), from the server's
     /// environment.
     FSYNC_DISABLED_BY: String = Cluster "pg.fsync_disabled_by" ValueKind::Text;
-    /// `wal_sync_method` in force.
+    /// `wal_sync_method` in force: how the server flushes WAL.
     WAL_SYNC_METHOD: WalSyncMethod = Cluster "pg.wal_sync_method";
-    /// `fsync` in force.
+    /// `fsync` in force: whether the server flushes at all.
     FSYNC: bool = Cluster "pg.fsync" ValueKind::Bool;
-    /// `synchronous_commit` in force where no database or role sets its own.
+    /// `synchronous_commit` in force for databases and roles without a value of their own.
     SYNCHRONOUS_COMMIT: SynchronousCommit = Cluster "pg.synchronous_commit";
-    /// `wal_writer_delay` in force: commits that do not wait for their flush are flushed within
-    /// three times that.
+    /// `wal_writer_delay` in force: an asynchronous commit is flushed within three times this
+    /// delay.
     WAL_WRITER_DELAY: f64 = Cluster "pg.wal_writer_delay" ValueKind::Micros;
     /// `synchronous_commit` as set for single databases and roles, from the running server.
     COMMIT_OVERRIDES: Vec<CommitOverride> = Cluster "pg.synchronous_commit_overrides" ValueKind::List;
-    /// Number of standbys that a commit waits for (`synchronous_standby_names`); 0 is none.
+    /// Number of standbys that a commit waits for (`synchronous_standby_names`); 0 if a commit
+    /// waits for no standby.
     STANDBYS: u64 = Cluster "pg.synchronous_standbys" ValueKind::Count;
-    /// `full_page_writes` in force.
+    /// `full_page_writes` in force: whether the first change to a page after a checkpoint logs the
+    /// full page.
     FULL_PAGE_WRITES: bool = Cluster "pg.full_page_writes" ValueKind::Bool;
-    /// `wal_init_zero` in force (12 and later).
+    /// `wal_init_zero` in force (PostgreSQL 12 and later): whether new WAL files are filled with
+    /// zeros first.
     WAL_INIT_ZERO: bool = Cluster "pg.wal_init_zero" ValueKind::Bool;
-    /// `wal_recycle` in force (12 and later).
+    /// `wal_recycle` in force (PostgreSQL 12 and later): whether old WAL files are renamed and
+    /// overwritten.
     WAL_RECYCLE: bool = Cluster "pg.wal_recycle" ValueKind::Bool;
-    /// `wal_level` in force.
+    /// `wal_level` in force: how much information the WAL holds.
     WAL_LEVEL: WalLevel = Cluster "pg.wal_level";
-    /// `max_wal_senders` in force.
+    /// `max_wal_senders` in force: the maximum number of connections that send WAL.
     MAX_WAL_SENDERS: u64 = Cluster "pg.max_wal_senders" ValueKind::Count;
-    /// `max_wal_size` in force (9.5 and later).
+    /// `max_wal_size` in force (PostgreSQL 9.5 and later): the amount of WAL that forces a
+    /// checkpoint.
     MAX_WAL_SIZE: u64 = Cluster "pg.max_wal_size" ValueKind::Bytes;
-    /// `min_wal_size` in force (9.5 and later): WAL up to this is kept for recycling.
+    /// `min_wal_size` in force (PostgreSQL 9.5 and later): the amount of WAL that is kept for
+    /// recycling.
     MIN_WAL_SIZE: u64 = Cluster "pg.min_wal_size" ValueKind::Bytes;
-    /// `checkpoint_timeout` in force.
+    /// `checkpoint_timeout` in force: the longest time between two checkpoints.
     CHECKPOINT_TIMEOUT: f64 = Cluster "pg.checkpoint_timeout" ValueKind::Micros;
-    /// `wal_buffers` in force in the running server, which computes it if unset.
+    /// `wal_buffers` in force in the running server, which computes an unset value.
     WAL_BUFFERS: u64 = Cluster "pg.wal_buffers" ValueKind::Bytes;
     /// `shared_buffers` in force in the running server.
     SHARED_BUFFERS: u64 = Cluster "pg.shared_buffers" ValueKind::Bytes;
     /// Size of a WAL segment, chosen when the cluster was created; from the running server.
     WAL_SEGMENT_SIZE: u64 = Cluster "pg.wal_segment_size" ValueKind::Bytes;
-    /// WAL generated since `pg.wal_since`, full-page images included (`pg_stat_wal.wal_bytes`, 14
-    /// and later).
+    /// WAL generated since `pg.wal_since`, full-page images included (`pg_stat_wal.wal_bytes`,
+    /// PostgreSQL 14 and later).
     WAL_MADE: u64 = Cluster "pg.wal_made" ValueKind::Bytes, drifting;
-    /// Records in that WAL (`pg_stat_wal.wal_records`).
+    /// WAL records generated since `pg.wal_since` (`pg_stat_wal.wal_records`).
     WAL_RECORDS: u64 = Cluster "pg.wal_records" ValueKind::Count, drifting;
-    /// Full-page images in that WAL (`pg_stat_wal.wal_fpi`).
+    /// Full-page images generated since `pg.wal_since` (`pg_stat_wal.wal_fpi`).
     WAL_IMAGES: u64 = Cluster "pg.wal_full_page_images" ValueKind::Count, drifting;
     /// How often WAL was written because its buffers were full (`pg_stat_wal.wal_buffers_full`).
     WAL_BUFFERS_FULL: u64 = Cluster "pg.wal_buffers_full" ValueKind::Count, drifting;
     /// When the server's WAL counters were last reset (`pg_stat_wal.stats_reset`).
     WAL_SINCE: String = Cluster "pg.wal_since" ValueKind::Text, drifting;
-    /// Time since that reset, by the server's clock.
+    /// Time since `pg.wal_since`, by the server's clock.
     WAL_TIME: f64 = Cluster "pg.wal_time" ValueKind::Micros, drifting;
-    /// WAL generated since the start of the last checkpoint (`pg_control_checkpoint()`, 10 and
-    /// later).
+    /// WAL generated since the start of the last checkpoint (`pg_control_checkpoint()`, PostgreSQL
+    /// 10 and later).
     WAL_RECENT: u64 = Cluster "pg.wal_recent" ValueKind::Bytes, drifting;
     /// Time since the start of the last checkpoint, to the second.
     WAL_RECENT_TIME: f64 = Cluster "pg.wal_recent_time" ValueKind::Micros, drifting;
-    /// Checkpoints due by `checkpoint_timeout` (`pg_stat_bgwriter`; `pg_stat_checkpointer` from 17
-    /// on).
+    /// Checkpoints due by `checkpoint_timeout` (`pg_stat_bgwriter`; `pg_stat_checkpointer` from
+    /// PostgreSQL 17 on).
     CHECKPOINTS_TIMED: u64 = Cluster "pg.checkpoints_timed" ValueKind::Count, drifting;
     /// All other checkpoints: those forced by the amount of WAL, and those requested.
     CHECKPOINTS_REQUESTED: u64 = Cluster "pg.checkpoints_requested" ValueKind::Count, drifting;
@@ -93,52 +99,53 @@ facts! {
     /// Upper bound of the share of checkpoints forced by the amount of WAL, in percent.
     CHECKPOINTS_FORCED: f64 = Cluster "pg.checkpoints_forced_percent" ValueKind::Number, judged;
     /// Whether `max_wal_size` is large enough for the WAL generated.
-    WAL_GROWTH: SizeFit = Cluster "pg.wal_size_fit", judged;
-    /// A `max_wal_size` with which checkpoints are timed at the measured rates, as far as there is
-    /// room.
+    WAL_GROWTH: LogSizeFit = Cluster "pg.wal_size_fit", judged;
+    /// A `max_wal_size` with which checkpoints are timed, not forced, at the measured rates, as far
+    /// as there is room.
     WAL_SIZE: String = Cluster "pg.wal_size" ValueKind::Text, judged;
-    /// Effect of that size: checkpoints, full-page images, recovery.
+    /// Effect of `pg.wal_size` on checkpoints, full-page images and recovery.
     WAL_TRADE: String = Cluster "pg.wal_trade" ValueKind::Text, judged;
     /// Lower estimate of recovery time after a crash at the end of a busy interval between
     /// checkpoints.
     RECOVERY_LEAST: f64 = Cluster "pg.recovery_least" ValueKind::Micros, judged;
-    /// Upper estimate of that time, after a crash at the end of the next checkpoint, on flash.
+    /// Upper estimate of recovery time after a crash at the end of the next checkpoint, on flash.
     RECOVERY_MOST: f64 = Cluster "pg.recovery_most" ValueKind::Micros, judged;
-    /// Effect of a `checkpoint_timeout` of 15 minutes; empty where it is as long, or its WAL has no
-    /// room.
+    /// Effect of a `checkpoint_timeout` of 15 minutes; empty if the timeout is that long already,
+    /// or there is no room for the WAL.
     TIMEOUT_TRADE: String = Cluster "pg.checkpoint_timeout_trade" ValueKind::Text, judged;
-    /// A `min_wal_size` that keeps the segments of a busy period over a quiet one; empty where none
-    /// is needed.
+    /// A `min_wal_size` that keeps the segments of a busy period through a quiet one; empty if the
+    /// present value already does that.
     MIN_WAL_SIZE_WANTED: String = Cluster "pg.min_wal_size_wanted" ValueKind::Text, judged;
     /// `wal_buffers` relative to the automatic size.
     WAL_BUFFERS_SHARE: f64 = Cluster "pg.wal_buffers_share" ValueKind::Number, judged;
     /// Free space on the WAL's file system, in multiples of `max_wal_size`.
     WAL_ROOM: f64 = Cluster "pg.wal_room" ValueKind::Number, drifting;
-    /// `data_sync_retry` in force.
+    /// `data_sync_retry` in force: whether the server retries a failed flush of data files.
     DATA_SYNC_RETRY: bool = Cluster "pg.data_sync_retry" ValueKind::Bool;
     /// `commit_delay` in force, in microseconds.
     COMMIT_DELAY: u64 = Cluster "pg.commit_delay" ValueKind::Count;
-    /// `debug_io_direct` in force (16 and later).
+    /// `debug_io_direct` in force (PostgreSQL 16 and later): which files are opened for direct I/O.
     DEBUG_IO_DIRECT: String = Cluster "pg.debug_io_direct" ValueKind::Text;
-    /// `wal_compression` in force (9.5 and later): `off`, `on`, or the method (15 and later).
+    /// `wal_compression` in force (PostgreSQL 9.5 and later): `off`, `on`, or the method (15 and
+    /// later).
     WAL_COMPRESSION: WalCompression = Cluster "pg.wal_compression";
-    /// Values of `wal_compression` that the running server supports (15 and later;
+    /// Values of `wal_compression` that the running server supports (PostgreSQL 15 and later;
     /// `pg_settings.enumvals`).
     WAL_COMPRESSIONS: Vec<String> = Cluster "pg.wal_compression_values" ValueKind::List;
-    /// `checkpoint_completion_target` in force: share of the time between checkpoints over which
-    /// one is spread.
+    /// `checkpoint_completion_target` in force: share of the time between checkpoints over which a
+    /// checkpoint is spread.
     CHECKPOINT_TARGET: f64 = Cluster "pg.checkpoint_completion_target" ValueKind::Number;
-    /// `checkpoint_flush_after` in force (9.6 and later): how much a checkpoint writes before it
-    /// asks the kernel to write it out; 0 is never.
+    /// `checkpoint_flush_after` in force (PostgreSQL 9.6 and later): how much a checkpoint writes
+    /// before it starts kernel writeback; 0 is never.
     CHECKPOINT_FLUSH_AFTER: u64 = Cluster "pg.checkpoint_flush_after" ValueKind::Bytes;
-    /// `recovery_init_sync_method` in force (14 and later): how the data directory is flushed
-    /// before recovery.
+    /// `recovery_init_sync_method` in force (PostgreSQL 14 and later): how the data directory is
+    /// flushed before recovery.
     RECOVERY_INIT_SYNC: RecoveryInitSync = Cluster "pg.recovery_init_sync_method";
     /// `effective_io_concurrency` in force as the server's default.
     IO_CONCURRENCY: u64 = Cluster "pg.effective_io_concurrency" ValueKind::Count;
     /// `random_page_cost` in force as the server's default.
     RANDOM_PAGE_COST: f64 = Cluster "pg.random_page_cost" ValueKind::Number;
-    /// `file_extend_method` in force (16.12, 17.8, 18.2 and later).
+    /// `file_extend_method` in force (PostgreSQL 16.12, 17.8, 18.2 and later).
     FILE_EXTEND_METHOD: FileExtendMethod = Cluster "pg.file_extend_method";
     /// Whether data pages carry checksums (`data_checksums`), from the running server or
     /// `pg_controldata`.
@@ -147,13 +154,12 @@ facts! {
 
 mod choices {
     //! Settings of PostgreSQL that are choices, with every word that any version accepts
-    //! (guc_tables.c). Other spellings, such as `true` and `hot_standby`, are left to the readers.
+    //! (guc_tables.c). Collectors translate other spellings, such as `true` and `hot_standby`.
 
     use crate::facts::choice;
 
     choice! {
-        /// How the WAL is flushed; `fsync_writethrough` does not exist on Linux, where the server
-        /// refuses it.
+        /// How the WAL is flushed. A server on Linux refuses `fsync_writethrough`.
         pub enum WalSyncMethod {
             Fsync = "fsync",
             Fdatasync = "fdatasync",
@@ -164,7 +170,7 @@ mod choices {
     }
 
     impl WalSyncMethod {
-        /// Whether it is the default on Linux.
+        /// The default on Linux.
         pub fn is_fdatasync(self) -> bool {
             matches!(self, Self::Fdatasync)
         }
@@ -182,19 +188,18 @@ mod choices {
     }
 
     choice! {
-        /// How much information the WAL holds.
         pub enum WalLevel { Minimal = "minimal", Replica = "replica", Logical = "logical" }
     }
 
     impl WalLevel {
-        /// Whether only crash recovery can use such a WAL.
+        /// Whether WAL of this level serves crash recovery only.
         pub fn is_minimal(self) -> bool {
             matches!(self, Self::Minimal)
         }
     }
 
     choice! {
-        /// How whole pages in the WAL are compressed.
+        /// How full-page images in the WAL are compressed.
         pub enum WalCompression { Off = "off", On = "on", Pglz = "pglz", Lz4 = "lz4", Zstd = "zstd" }
     }
 
@@ -204,23 +209,21 @@ mod choices {
     }
 
     choice! {
-        /// How files are extended.
         pub enum FileExtendMethod { PosixFallocate = "posix_fallocate", WriteZeros = "write_zeros" }
     }
 }
 mod commit_override {
-    //! Settings that a database or a role has for its own sessions (PostgreSQL manual, *ALTER
-    //! DATABASE*, *ALTER ROLE*).
-
     use std::fmt;
 
     use super::SynchronousCommit;
     use crate::facts::{Choice, FactValue, Value};
 
-    /// `synchronous_commit` where a database or a role has its own.
+    /// A `synchronous_commit` that a database or a role sets for its own sessions (PostgreSQL
+    /// manual, *ALTER DATABASE*, *ALTER ROLE*).
     #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
     pub struct CommitOverride {
-        /// Whose sessions: `database app`, `role bob`, `role bob in database app`; display-safe.
+        /// The sessions that use the value: `database app`, `role bob` or `role bob in database
+        /// app`. Display-safe.
         pub owner: String,
         pub value: SynchronousCommit,
     }
@@ -231,7 +234,8 @@ mod commit_override {
         }
     }
 
-    /// Encoded as [`CommitOverride`] displays it; a name may hold a colon, a value does not.
+    /// The display form of each override. Only the last `: ` separates owner and value, because a
+    /// name may contain a colon.
     impl FactValue for Vec<CommitOverride> {
         fn into_value(self) -> Value {
             Value::List(self.iter().map(ToString::to_string).collect())
@@ -277,5 +281,5 @@ pub use choices::{
 };
 pub use commit_override::CommitOverride;
 
-use super::cluster::SizeFit;
+use super::cluster::LogSizeFit;
 use crate::version::Version;

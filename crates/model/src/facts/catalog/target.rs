@@ -1,29 +1,30 @@
-//! The targets of advice, and the conclusions about them.
+//! The targets of advice, and the conclusions about each target.
 
 facts! {
-    /// The directory, or the block device.
+    /// Path of the target: a directory or a block device.
     PATH: String = Target "target.path" ValueKind::Text;
     /// Kind of target: an existing `directory`, one that is to be `created`, or a block `device`.
     KIND: TargetKind = Target "target.kind", concluded;
-    /// What database servers keep on its file system: `data`, `wal`, `tablespace`, `redo`,
-    /// `binlog`, `doublewrite`, `undo`; empty when unused.
-    ROLES: Vec<Role> = Target "target.roles" ValueKind::Choices(Role::WORDS), concluded;
-    /// Those directories, each after its role, such as `wal /srv/fast/wal`.
+    /// What database servers keep on the target's file system: `data`, `wal`, `tablespace`, `redo`,
+    /// `binlog`, `doublewrite`, `undo`; empty if they keep nothing there.
+    ROLES: Vec<DirectoryRole> = Target "target.roles" ValueKind::Choices(DirectoryRole::WORDS), concluded;
+    /// Directories of database servers on the target's file system, each after its role, such as
+    /// `wal /srv/fast/wal`.
     DIRECTORIES: Vec<String> = Target "target.directories" ValueKind::List, concluded;
-    /// Data directories of the database servers that use it.
+    /// Data directories of the database servers that use the target.
     CLUSTERS: Vec<String> = Target "target.clusters" ValueKind::List, concluded;
-    /// Whether accessing it fails with an I/O error, as on an XFS that has shut itself down
-    /// (`xfs_vn_getattr` in fs/xfs/xfs_iops.c) or a disk that is gone.
+    /// Whether access to the target fails with an I/O error, as after a shutdown of XFS
+    /// (`xfs_vn_getattr` in fs/xfs/xfs_iops.c) or on a disk that is gone.
     IO_ERROR: bool = Target "target.io_error" ValueKind::Bool;
     /// Whether the directory is empty.
     EMPTY: bool = Target "target.empty" ValueKind::Bool, drifting;
     /// Inode flags of the directory: `nocow` (+C), `sync` (+S), `journal-data` (+j), from
     /// FS_IOC_GETFLAGS (ioctl_iflags(2)).
-    FLAGS: Vec<Attribute> = Target "target.flags" ValueKind::Choices(Attribute::WORDS), affects_latency;
-    /// Whether new files in it are overwritten in place on btrfs (+C on the directory, or the mount
-    /// option).
+    FLAGS: Vec<InodeFlag> = Target "target.flags" ValueKind::Choices(InodeFlag::WORDS), affects_latency;
+    /// Whether btrfs overwrites new files of the directory in place (+C on the directory, or the
+    /// mount option).
     NOCOW: bool = Target "target.nocow" ValueKind::Bool, affects_latency;
-    /// Other targets of database servers that share a disk with it.
+    /// Other targets of database servers that share a disk with this target.
     SHARES_DISK: Vec<String> = Target "target.shares_disk_with" ValueKind::List, concluded;
     /// Other targets of database servers on the same file system, and so with the same journal.
     SHARES_FILE_SYSTEM: Vec<String> = Target "target.shares_filesystem_with" ValueKind::List, concluded;
@@ -32,65 +33,63 @@ facts! {
     SHARES_THIN_POOL: Vec<String> = Target "target.shares_thin_pool_with" ValueKind::List, concluded;
     /// For a log: data of the same server that is on faster disks.
     SLOWER_THAN: Vec<String> = Target "target.slower_than" ValueKind::List, concluded;
-    /// Its disks that also hold swap.
+    /// Disks of the target that also hold swap.
     SWAP_BESIDE: Vec<String> = Target "target.swap_beside" ValueKind::List, concluded;
     /// The durability verdict.
     VERDICT: VerdictKind = Target "target.verdict", judged;
-    /// Redundancy below the target: `whole` where nothing is missing, `none` where there is none.
+    /// State of redundancy below the target: `whole` if nothing is missing, `none` without
+    /// redundancy.
     REDUNDANCY: Redundancy = Target "target.redundancy", judged;
-    /// Cache of its disks; the worst one counts.
-    CACHE: Cache = Target "target.cache", judged;
+    /// Write cache of the target's disks; the worst cache counts.
+    CACHE: CacheVolatility = Target "target.cache", judged;
     /// What happens to a flush on its way to the disks.
-    FLUSH: Flush = Target "target.flush", judged;
-    /// Where the verdict is *at risk* or *contradictory*: the fix, by the deciding causes.
+    FLUSH: FlushDelivery = Target "target.flush", judged;
+    /// The fix for a verdict of *at risk* or *contradictory*, by the deciding causes.
     REMEDY: String = Target "target.remedy" ValueKind::Text, judged;
-    /// Where nothing on this host fixes that: why, and where to change it.
+    /// For a verdict of *at risk* or *contradictory* that nothing on this host fixes: the reason,
+    /// and the place of the fix.
     NO_REMEDY: String = Target "target.no_remedy" ValueKind::Text, judged;
     /// What suppresses flushes: `mount option`, `queue override`, `file system`, `server setting`.
-    SUPPRESSED_BY: Vec<Suppressor> = Target "target.flush_suppressed_by" ValueKind::Choices(Suppressor::WORDS), judged;
-    /// What happens to a server's page on power failure: `whole` on a file system that never
-    /// overwrites one, `documented` where every link of the provider's documented chain holds,
-    /// `unknown`, `broken`.
-    PAGE_WRITES: PageWrites = Target "target.page_writes", judged;
-    /// First link of that chain that is broken, or otherwise unknown.
+    SUPPRESSED_BY: Vec<FlushSuppressor> = Target "target.flush_suppressed_by" ValueKind::Choices(FlushSuppressor::WORDS), judged;
+    /// What happens to a server's page on power failure: `whole`, `documented`, `unknown` or
+    /// `broken`. `whole`: the file system never overwrites pages in place; `documented`: every link
+    /// of the provider's documented chain holds.
+    PAGE_WRITES: PageAtomicity = Target "target.page_writes", judged;
+    /// First broken link, or else first unknown link, of the chain that makes page writes atomic.
     PAGE_LINK: String = Target "target.page_link" ValueKind::Text, judged;
-    /// Every link of that chain in order, from the page down to the device, with its result.
+    /// Every link of the chain that makes page writes atomic, from the page down to the device,
+    /// with its result.
     PAGE_LINKS: Vec<String> = Target "target.page_links" ValueKind::List, judged;
-    /// Databases and roles of its server whose commits may be lost, though the server's default
-    /// keeps them.
+    /// Databases and roles of the target's server whose commits may be lost, although the server's
+    /// default loses none.
     COMMIT_OFF_FOR: Vec<String> = Target "target.commit_off_for" ValueKind::List, judged;
-    /// Whether advice that removes flushes may be given: the interlock of the durability verdict,
-    /// all of whose conditions must be known to hold.
+    /// Whether walwise may advise to remove flushes: every condition of this interlock must be
+    /// known to hold.
     INTERLOCK: bool = Target "target.flush_removal_allowed" ValueKind::Bool, judged;
 }
 
-mod page_writes {
-    //! The conclusion about the pages that a server overwrites on a target.
-
+mod page_atomicity {
     use crate::facts::choice;
 
     choice! {
-        /// What happens to a page on its way to the device when the power fails.
-        pub enum PageWrites {
+        /// What is left of a page that a server overwrites when the power fails.
+        pub enum PageAtomicity {
             /// The file system never overwrites a page in place.
             Whole = "whole",
-            /// The provider documents that it is written whole or not at all, and every link of the
-            /// documented setup was read and holds.
+            /// The provider documents that a page is written whole or not at all, and every link of
+            /// the documented setup was read and holds.
             Documented = "documented",
-            /// No link is known to be broken, and not every one is known.
+            /// No link is known to be broken, but some link is unknown.
             Unknown = "unknown",
-            /// A link is broken, so that half a page can be left.
+            /// A link is broken, so that a torn page can be left.
             Broken = "broken",
         }
     }
 }
 mod kind {
-    //! The kind of a target, its use by a server, and the flags that new files there inherit.
-
     use crate::facts::choice;
 
     choice! {
-        /// What advice is for.
         pub enum TargetKind { Directory = "directory", Created = "created", Device = "device" }
     }
 
@@ -99,20 +98,20 @@ mod kind {
             matches!(self, Self::Device)
         }
 
-        /// Whether it is an existing directory.
+        /// Whether the target is a directory that exists.
         pub fn is_directory(self) -> bool {
             matches!(self, Self::Directory)
         }
 
-        /// Whether it is a directory that does not exist yet.
-        pub fn is_created(self) -> bool {
+        /// Whether the target is a directory that does not exist yet.
+        pub fn is_to_be_created(self) -> bool {
             matches!(self, Self::Created)
         }
     }
 
     choice! {
         /// What a database server keeps in a directory.
-        pub enum Role {
+        pub enum DirectoryRole {
             Data = "data",
             Wal = "wal",
             Tablespace = "tablespace",
@@ -123,22 +122,21 @@ mod kind {
         }
     }
 
-    impl Role {
+    impl DirectoryRole {
         pub fn is_data(self) -> bool {
             matches!(self, Self::Data)
         }
 
-        /// Whether it is the log that a commit of PostgreSQL waits for.
+        /// Whether the role is PostgreSQL's WAL, which a commit waits for.
         pub fn is_wal(self) -> bool {
             matches!(self, Self::Wal)
         }
 
-        /// Whether it is the binary log of MySQL or MariaDB.
         pub fn is_binlog(self) -> bool {
             matches!(self, Self::Binlog)
         }
 
-        /// Whether it is the log that a commit of InnoDB waits for.
+        /// Whether the role is InnoDB's redo log, which a commit waits for.
         pub fn is_redo(self) -> bool {
             matches!(self, Self::Redo)
         }
@@ -146,38 +144,36 @@ mod kind {
 
     choice! {
         /// An inode flag that new files inherit.
-        pub enum Attribute { Nocow = "nocow", Sync = "sync", JournalData = "journal-data" }
+        pub enum InodeFlag { Nocow = "nocow", Sync = "sync", JournalData = "journal-data" }
     }
 
-    impl Attribute {
+    impl InodeFlag {
         pub fn is_nocow(self) -> bool {
             matches!(self, Self::Nocow)
         }
     }
 }
 mod verdict {
-    //! The conclusions about a target: the verdict, and what happens to its flushes.
-
     use serde::{Deserialize, Serialize};
 
     use crate::facts::choice;
 
     choice! {
-        /// The verdicts, worst first.
+        /// The durability verdicts, worst first.
         #[derive(Serialize, Deserialize)]
         #[cfg_attr(any(test, feature = "testing"), derive(schemars::JsonSchema))]
         #[serde(rename_all = "kebab-case")]
         pub enum VerdictKind {
             /// A committed transaction may be lost.
             AtRisk = "at risk",
-            /// The layers disagree.
+            /// Layers of the stack contradict each other.
             Contradictory = "contradictory",
-            /// Something needed is not known.
+            /// A fact that the verdict needs is unknown.
             Unproven = "unproven",
-            /// The same, but it survived every drill. It unlocks nothing that *unproven* keeps
-            /// locked.
+            /// A needed fact is unknown, but every commit survived the drills. Advice that
+            /// *unproven* blocks stays blocked.
             ProvenByDrill = "proven by drill",
-            /// It survives, and the evidence is named.
+            /// A committed transaction survives a power failure, and the report names the evidence.
             Durable = "durable",
         }
     }
@@ -188,9 +184,9 @@ mod verdict {
             matches!(self, Self::Durable)
         }
 
-        /// Whether a commit survives by evidence or by drill, so that missing redundancy is only a
-        /// reservation.
-        pub fn survives(self) -> bool {
+        /// Whether a commit survives a power failure, by evidence or by drill. Missing redundancy
+        /// is then only a reservation.
+        pub fn commit_survives(self) -> bool {
             matches!(self, Self::Durable | Self::ProvenByDrill)
         }
 
@@ -198,7 +194,6 @@ mod verdict {
             matches!(self, Self::AtRisk)
         }
 
-        /// Whether something needed is not known, and nothing speaks against it.
         pub fn is_unproven(self) -> bool {
             matches!(self, Self::Unproven)
         }
@@ -209,35 +204,33 @@ mod verdict {
     }
 
     choice! {
-        /// What happens to a flush on its way to the disks.
-        pub enum Flush { Sent = "sent", NotNeeded = "not needed", Suppressed = "suppressed", Unknown = "unknown" }
+        pub enum FlushDelivery { Sent = "sent", NotNeeded = "not needed", Suppressed = "suppressed", Unknown = "unknown" }
     }
 
-    impl Flush {
-        /// Whether no flush arrives although some are sent.
+    impl FlushDelivery {
+        /// Whether flushes are needed but none reaches the disks.
         pub fn is_suppressed(self) -> bool {
             matches!(self, Self::Suppressed)
         }
     }
 
     choice! {
-        /// What suppresses flushes.
-        pub enum Suppressor {
+        pub enum FlushSuppressor {
             FileSystem = "file system", MountOption = "mount option", QueueOverride = "queue override",
             ServerSetting = "server setting",
         }
     }
 
     choice! {
-        /// What copies and parity below a target are worth when one more thing fails, worst first.
-        /// The verdict covers power failure alone.
+        /// What copies and parity below a target are worth if one more component fails, worst
+        /// first. The verdict covers power failure only.
         #[derive(Serialize, Deserialize)]
         #[cfg_attr(any(test, feature = "testing"), derive(schemars::JsonSchema))]
         #[serde(rename_all = "kebab-case")]
         pub enum Redundancy {
-            /// More is missing than it can lose, or it does not run.
+            /// More members are missing than the array can lose, or the array does not run.
             Failed = "failed",
-            /// Something is missing.
+            /// A member or a copy is missing.
             Degraded = "degraded",
             /// Nothing is missing, but a member has failed: a spare, or one that a spare replaced.
             FailedMember = "failed member",
@@ -253,8 +246,8 @@ mod verdict {
     }
 
     impl Redundancy {
-        /// Addition to the verdict in a heading; `None` if nothing is known to be missing.
-        pub fn heading(self) -> Option<&'static str> {
+        /// Words that a heading appends to the verdict; `None` if nothing is known to be missing.
+        pub fn verdict_suffix(self) -> Option<&'static str> {
             match self {
                 Self::Failed => Some("failed"),
                 Self::Degraded => Some("degraded"),
@@ -266,9 +259,9 @@ mod verdict {
     }
 }
 
-pub use kind::{Attribute, Role, TargetKind};
-pub use page_writes::PageWrites;
-pub use verdict::{Flush, Redundancy, Suppressor, VerdictKind};
+pub use kind::{DirectoryRole, InodeFlag, TargetKind};
+pub use page_atomicity::PageAtomicity;
+pub use verdict::{FlushDelivery, FlushSuppressor, Redundancy, VerdictKind};
 
-use super::device::Cache;
+use super::device::CacheVolatility;
 use crate::facts::Choice;

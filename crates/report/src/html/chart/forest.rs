@@ -1,30 +1,29 @@
-//! The candidates of a trial relative to the first, under one load, each with its estimate and 95 %
-//! interval; and the speed of the bare extent, block by block.
+//! Charts of a trial: a forest plot of the candidates relative to the first one, and the speed of
+//! the bare extent by block.
 
 use super::{
-    Chart, LINE, WIDTH, bottom_axis, dot, end_labels, interpolate, interval, left_axis, line,
-    nth_fraction, right_aligned_text, text, text_cells,
+    Chart, LINE, WIDTH, bottom_axis, end_labels, interpolate, interval_shapes, left_axis,
+    nth_fraction, polyline, right_aligned_text, svg_dot, svg_text, text_cells,
 };
 use crate::html::markup::{Markup, Tag};
-use crate::ratios::RatioAxis;
+use crate::ratio_axis::RatioAxis;
 use walwise_measure::trial::{
-    ForestPlace, ForestRow, Interval, LoadResult, NOT_RANKED, TrialRecord,
+    CandidateStanding, ForestPlotRow, LoadResult, LogRatioInterval, NOT_RANKED, TrialRecord,
 };
-use walwise_model::text::{per_second, round_grouped};
+use walwise_model::text::{format_rate, round_grouped};
 
-/// Left and right edge of the plot.
+/// Left and right edge of the plot, in SVG units.
 const PLOT_X: [f64; 2] = [150.0, 400.0];
-/// The share of the plot that a label needs.
+/// The share of the plot's width that a label needs.
 const LABEL_SHARE: f64 = 0.2;
-/// The height of the strip.
+/// The height of the plot of speed by block, in SVG units.
 const STRIP: f64 = 60.0;
-/// The most blocks drawn.
 const MAX_BLOCKS: usize = 124;
 
-/// The chart of the candidates under one load; `place` makes its ids unique.
-pub fn forest(record: &TrialRecord, result: &LoadResult, place: usize) -> Markup {
-    let rows = record.forest(result);
-    let axis = RatioAxis::spanning(rows.iter().filter_map(|row| row.place.interval()));
+/// `place` makes the ids unique among loads.
+pub fn forest_chart(record: &TrialRecord, result: &LoadResult, place: usize) -> Markup {
+    let rows = record.forest_plot_rows(result);
+    let axis = RatioAxis::from_intervals(rows.iter().filter_map(|row| row.place.interval()));
     let bottom = LINE.mul_add(rows.len() as f64, 10.0);
     let mut drawn = bottom_axis(axis.ticks(LABEL_SHARE), PLOT_X, [4.0, bottom], 0.0);
     let mut numbers = Vec::new();
@@ -36,20 +35,20 @@ pub fn forest(record: &TrialRecord, result: &LoadResult, place: usize) -> Markup
             &format!("{}{}", best_mark(row), row.name),
         ));
         drawn.extend(interval_bar(&axis, row, y));
-        let rate = per_second(row.rate);
-        drawn.push(text(PLOT_X[1] + 8.0, y + 4.0, &rate));
+        let rate = format_rate(row.rate);
+        drawn.push(svg_text(PLOT_X[1] + 8.0, y + 4.0, &rate));
         numbers.push(vec![
             row.name.clone(),
             rate,
             row.place.comparison_text(),
-            standing(row).to_owned(),
+            standing_text(row).to_owned(),
         ]);
     }
     let chart = Chart {
         name: "forest",
         title: "Throughput relative to the first candidate",
         description: "The dot is the estimate, the line its 95 % interval. ● may be the best, or is within 5 % of it. \
-               “Again” is the first candidate under another name: it shows what this trial can tell apart."
+               “Again” is the first candidate measured twice: smaller differences than its interval are noise."
             .to_owned(),
         height: bottom + 26.0,
         shapes: drawn,
@@ -60,44 +59,51 @@ pub fn forest(record: &TrialRecord, result: &LoadResult, place: usize) -> Markup
     chart.into_markup(place)
 }
 
-fn best_mark(row: &ForestRow) -> &'static str {
+fn best_mark(row: &ForestPlotRow) -> &'static str {
     if row.place.may_be_best() { "● " } else { "" }
 }
 
-fn standing(row: &ForestRow) -> &'static str {
+fn standing_text(row: &ForestPlotRow) -> &'static str {
     match row.place {
-        ForestPlace::Reference { may_be_best: true }
-        | ForestPlace::Ranked {
+        CandidateStanding::Reference { may_be_best: true }
+        | CandidateStanding::Ranked {
             may_be_best: true, ..
         } => "may be the best, or within 5 % of it",
-        ForestPlace::Reference { may_be_best: false }
-        | ForestPlace::Ranked {
+        CandidateStanding::Reference { may_be_best: false }
+        | CandidateStanding::Ranked {
             may_be_best: false, ..
         } => "slower",
-        ForestPlace::Twin { .. } => "the resolution",
-        ForestPlace::Unranked => NOT_RANKED,
+        CandidateStanding::Twin { .. } => "repeat of the first candidate",
+        CandidateStanding::Unranked => NOT_RANKED,
     }
 }
 
-fn interval_bar(axis: &RatioAxis, row: &ForestRow, y: f64) -> Vec<Tag> {
+fn interval_bar(axis: &RatioAxis, row: &ForestPlotRow, y: f64) -> Vec<Tag> {
     match (row.place, row.place.interval()) {
-        (_, Some(Interval { low, value, high })) => {
-            interval([low, value, high].map(|log| axis.share(log)), PLOT_X, y).to_vec()
+        (_, Some(LogRatioInterval { low, value, high })) => interval_shapes(
+            [low, value, high].map(|log| axis.position_of_ratio(log)),
+            PLOT_X,
+            y,
+        )
+        .to_vec(),
+        (CandidateStanding::Reference { .. }, None) => {
+            vec![svg_dot(interpolate(axis.position_of_ratio(0.0), PLOT_X), y)]
         }
-        (ForestPlace::Reference { .. }, None) => vec![dot(interpolate(axis.share(0.0), PLOT_X), y)],
         (
-            place @ (ForestPlace::Ranked { .. } | ForestPlace::Twin { .. } | ForestPlace::Unranked),
+            place @ (CandidateStanding::Ranked { .. }
+            | CandidateStanding::Twin { .. }
+            | CandidateStanding::Unranked),
             None,
         ) => {
-            vec![text(PLOT_X[0] + 8.0, y + 4.0, &place.comparison_text()).attr("class", "dim")]
+            vec![svg_text(PLOT_X[0] + 8.0, y + 4.0, &place.comparison_text()).attr("class", "dim")]
         }
     }
 }
 
-/// The speed of the bare extent; `None` with fewer than two blocks.
-pub fn strip(record: &TrialRecord, place: usize) -> Option<Markup> {
+/// `None` with fewer than two blocks.
+pub fn bare_extent_chart(record: &TrialRecord, place: usize) -> Option<Markup> {
     let rates: Vec<f64> = record
-        .floor_rates()
+        .bare_extent_rates()
         .into_iter()
         .flatten()
         .take(MAX_BLOCKS)
@@ -108,7 +114,7 @@ pub fn strip(record: &TrialRecord, place: usize) -> Option<Markup> {
     }
     let (field, [top, bottom]) = ([80.0, WIDTH - 30.0], [10.0, 10.0 + STRIP]);
     let mut drawn = left_axis(
-        [0.0, 1.0].map(|share| (share, per_second(Some(share * most)))),
+        [0.0, 1.0].map(|share| (share, format_rate(Some(share * most)))),
         field,
         [top, bottom],
     );
@@ -118,7 +124,7 @@ pub fn strip(record: &TrialRecord, place: usize) -> Option<Markup> {
             interpolate(rate / most, [bottom, top]),
         )
     };
-    drawn.push(line("line l0", rates.iter().enumerate().map(point)));
+    drawn.push(polyline("line l0", rates.iter().enumerate().map(point)));
     drawn.extend(end_labels(
         field,
         bottom,
@@ -132,7 +138,7 @@ pub fn strip(record: &TrialRecord, place: usize) -> Option<Markup> {
     let chart = Chart {
         name: "floor",
         title: "The bare extent, block by block",
-        description: "Writes with a flush per second on the bare extent, from the first block to the last; a level line means a quiet host."
+        description: "Writes per second on the bare extent, each followed by a flush, from the first block to the last. A flat line means a quiet host."
             .to_owned(),
         height: bottom + 26.0,
         shapes: drawn,

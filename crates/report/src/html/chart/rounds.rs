@@ -1,28 +1,28 @@
-//! The medians of runs of paced commits, in order, to show drift and disturbances. Runs with a
+//! Medians of consecutive runs of paced commits, which show drift and disturbances. Runs with a
 //! caveat are hatched.
 
 use std::fmt::Write as _;
 
 use super::{
-    Chart, WIDTH, end_labels, interpolate, left_axis, legend, line, line_class, nth_fraction,
-    text_cells,
+    Chart, WIDTH, end_labels, interpolate, left_axis, legend_shapes, line_class, nth_fraction,
+    polyline, text_cells,
 };
-use crate::axis::Axis;
 use crate::html::markup::Tag;
+use crate::time_axis::LogTimeAxis;
 use walwise_measure::measure::{Caveat, Measurement, MethodResult};
-use walwise_model::text::micros;
+use walwise_model::text::format_micros;
 
-/// Left and right edge of the plot.
+/// Left and right edge of the plot, in SVG units.
 const PLOT_X: [f64; 2] = [70.0, WIDTH - 30.0];
-/// The style sheet repeats this height for hatched periods.
+/// The stroke width of `.hatch` in style.css has the same value.
 const HEIGHT: f64 = 150.0;
 /// More runs than this are drawn as medians of groups.
 const MAX_RUNS: usize = 64;
 
 /// `None` with fewer than two runs.
-pub fn chart(measurement: &Measurement) -> Option<Chart> {
+pub fn rounds_chart(measurement: &Measurement) -> Option<Chart> {
     let rows: Vec<(&MethodResult, Vec<f64>)> = measurement
-        .server_rows()
+        .one_page_server_rows()
         .filter_map(|row| Some((row, group_medians(&row.paced.as_ref()?.rounds_us))))
         .filter(|(_, all)| all.len() > 1)
         .collect();
@@ -32,7 +32,7 @@ pub fn chart(measurement: &Measurement) -> Option<Chart> {
             all.iter().copied().fold(0.0, f64::max),
         )
     };
-    let axis = Axis::spanning(rows.iter().map(span))?;
+    let axis = LogTimeAxis::from_spans(rows.iter().map(span))?;
     let seen = caveats_by_run(
         measurement,
         rows.iter()
@@ -40,24 +40,25 @@ pub fn chart(measurement: &Measurement) -> Option<Chart> {
             .max()
             .unwrap_or_default(),
     );
-    let (mut drawn, top) = legend(rows.iter().map(|(row, _)| row.method.name()));
+    let (mut drawn, top) = legend_shapes(rows.iter().map(|(row, _)| row.method.name()));
     let bottom = top + HEIGHT;
-    drawn.extend(hatches(&seen, f64::midpoint(top, bottom)));
+    drawn.extend(hatch_shapes(&seen, f64::midpoint(top, bottom)));
     drawn.extend(left_axis(axis.ticks(), PLOT_X, [top, bottom]));
     for (at, (_, all)) in rows.iter().enumerate() {
         let point = |(at, us): (usize, &f64)| {
             (
                 run_x(at as f64, all.len()),
-                interpolate(axis.share(*us), [bottom, top]),
+                interpolate(axis.position_of_time(*us), [bottom, top]),
             )
         };
-        drawn.push(line(&line_class(at), all.iter().enumerate().map(point)));
+        drawn.push(polyline(&line_class(at), all.iter().enumerate().map(point)));
     }
     drawn.extend(end_labels(PLOT_X, bottom, ["begin", "end"]));
     let is_disturbed = seen.iter().any(|caveats| !caveats.is_empty());
     let row = |(at, caveats): (usize, &Vec<&Caveat>)| {
         let name = at.saturating_add(1).to_string();
-        let time = |(_, all): &(_, Vec<f64>)| all.get(at).map(|us| micros(*us)).unwrap_or_default();
+        let time =
+            |(_, all): &(_, Vec<f64>)| all.get(at).map(|us| format_micros(*us)).unwrap_or_default();
         let ids = caveats
             .iter()
             .map(|caveat| caveat.id.to_string())
@@ -69,7 +70,7 @@ pub fn chart(measurement: &Measurement) -> Option<Chart> {
             .collect()
     };
     let mut says =
-        "Medians of consecutive paced commits, from the first to the last; a level line means a quiet host."
+        "Medians of consecutive paced commits, from the first to the last; a flat line means a quiet host."
             .to_owned();
     for caveat in measurement
         .caveats
@@ -94,17 +95,15 @@ pub fn chart(measurement: &Measurement) -> Option<Chart> {
     })
 }
 
-/// The x coordinate of a run.
 fn run_x(at: f64, of: usize) -> f64 {
     interpolate(nth_fraction(at, of), PLOT_X)
 }
 
-/// Whether a caveat is about some rounds, or about the whole measurement.
+/// True for a caveat about certain rounds or about all methods.
 fn is_hatched(caveat: &Caveat) -> bool {
     !caveat.rounds.is_empty() || caveat.id.affects_all_methods()
 }
 
-/// The caveats of each run.
 fn caveats_by_run(measurement: &Measurement, runs: usize) -> Vec<Vec<&Caveat>> {
     let rounds = usize::try_from(measurement.rounds)
         .unwrap_or(usize::MAX)
@@ -115,7 +114,8 @@ fn caveats_by_run(measurement: &Measurement, runs: usize) -> Vec<Vec<&Caveat>> {
             .iter()
             .filter(|caveat| is_hatched(caveat))
     };
-    // A run lies within one or more rounds, or several runs within a round.
+    // Runs and rounds have different lengths, so a run can span several rounds and a round several
+    // runs.
     let concerns = |caveat: &Caveat, run: usize| {
         let within = |round: &u32| {
             let round = usize::try_from(round.saturating_sub(1)).unwrap_or(usize::MAX);
@@ -129,8 +129,9 @@ fn caveats_by_run(measurement: &Measurement, runs: usize) -> Vec<Vec<&Caveat>> {
         .collect()
 }
 
-/// Hatched periods: consecutive runs with caveats, each reaching halfway to its neighbours.
-fn hatches(seen: &[Vec<&Caveat>], middle: f64) -> Vec<Tag> {
+/// Joins consecutive runs with caveats to one period, which reaches halfway to the neighbouring
+/// runs.
+fn hatch_shapes(seen: &[Vec<&Caveat>], middle: f64) -> Vec<Tag> {
     let mut periods: Vec<(usize, usize)> = Vec::new();
     for (at, _) in seen
         .iter()
@@ -147,11 +148,11 @@ fn hatches(seen: &[Vec<&Caveat>], middle: f64) -> Vec<Tag> {
     };
     periods
         .into_iter()
-        .map(|period| line("hatch", reach(period)))
+        .map(|period| polyline("hatch", reach(period)))
         .collect()
 }
 
-/// The runs, or medians of groups if there are more than [`MOST`].
+/// Short lists stay as they are; longer ones are reduced to at most [`MAX_RUNS`] medians.
 fn group_medians(runs: &[f64]) -> Vec<f64> {
     runs.chunks(runs.len().div_ceil(MAX_RUNS).max(1))
         .map(walwise_measure::measure::median_of)

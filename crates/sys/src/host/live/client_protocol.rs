@@ -1,8 +1,8 @@
 //! A conversation with a database server over its Unix socket, within a deadline.
 //!
-//! The messages are left to the protocols in [`super::postgres`] and [`super::mysql`]. Nothing that
-//! is sent is chosen by the server. Connecting itself can block indefinitely, so all of this runs
-//! in the expendable child.
+//! [`super::postgres`] and [`super::mysql`] define the messages; the server cannot make them send
+//! anything else. Connecting can block indefinitely, so the conversation runs in the expendable
+//! child.
 
 use std::io::{self, Read, Write};
 use std::os::unix::net::UnixStream;
@@ -15,41 +15,39 @@ use nix::sys::socket::sockopt::PeerCredentials;
 use super::files;
 use crate::host::{HostError, HostErrorKind};
 
-/// The time for the whole conversation.
+/// Time limit for the whole conversation.
 const DEADLINE: Duration = Duration::from_secs(2);
 
-/// The largest message or answer accepted, in bytes.
+/// The longest message that is accepted from a server, in bytes.
 pub const MAX_MESSAGE_BYTES: usize = 1 << 20;
 
-/// The largest answer that is passed on, in bytes: all settings, and as many overrides as are read,
-/// with the longest names.
+/// The largest answer that is passed on, in bytes. It fits all settings and the maximum number of
+/// overrides, with the longest names.
 pub const MAX_ANSWER_BYTES: usize = 128 << 10;
 
 #[derive(Debug, PartialEq, Eq)]
 pub enum ProtocolAction {
     Recv,
     Send(Vec<u8>),
-    /// There is an answer. The farewell is sent because the server logs a lost connection.
+    /// The answer is complete. The farewell is sent because the server would log a lost connection.
     Done {
         answer: Vec<u8>,
         farewell: Vec<u8>,
     },
 }
 
-/// The client side of a protocol.
 pub trait ProtocolClient {
-    /// The first message, which may be empty.
+    /// First message to the server; empty if the server sends first.
     fn first_message(&self) -> Vec<u8>;
 
-    /// Received bytes that are no complete message yet.
+    /// Received bytes that do not form a complete message yet.
     fn recv_buffer(&mut self) -> &mut Vec<u8>;
 
-    /// The first complete message: its kind or number, its body, and the bytes after it.
+    /// Splits the first complete message from `bytes`; `None` if the message is incomplete.
     fn split_frame(bytes: &[u8]) -> Result<Option<WireFrame<'_>>, HostError>;
 
     fn handle_message(&mut self, kind: u8, body: &[u8]) -> Result<ProtocolAction, HostError>;
 
-    /// Handles received bytes, however they are split.
     fn handle_bytes(&mut self, bytes: &[u8]) -> Result<ProtocolAction, HostError> {
         self.recv_buffer().extend_from_slice(bytes);
         let heard = std::mem::take(self.recv_buffer());
@@ -66,10 +64,11 @@ pub trait ProtocolClient {
     }
 }
 
-/// Kind or number, body, and the bytes after it.
+/// Kind or number of a message, its body, and the bytes after the message.
 pub type WireFrame<'a> = (u8, &'a [u8], &'a [u8]);
 
-/// Connects to a socket and runs the protocol; with `server`, the peer must be that user.
+/// Connects to a socket and runs the protocol. With `server`, the process that listens must run as
+/// that user id.
 pub fn connect_and_run(
     socket: &Path,
     ours: &mut impl ProtocolClient,
@@ -81,12 +80,12 @@ pub fn connect_and_run(
         }
         _ => files::host_error(&e),
     })?;
-    run(stream, ours, server)
+    run_protocol(stream, ours, server)
 }
 
-/// Runs the protocol over a connection. The peer's user is checked before any byte is exchanged,
-/// because the socket that one user names can be another's.
-pub fn run(
+/// Runs the protocol over a connection. With `server`, the peer's user id is checked before any
+/// byte is exchanged, because the socket that one user names can belong to another user.
+pub fn run_protocol(
     stream: UnixStream,
     ours: &mut impl ProtocolClient,
     server: Option<u32>,
@@ -102,10 +101,10 @@ pub fn run(
             return Err(HostError::new(HostErrorKind::Denied, says));
         }
     }
-    exchange(stream, ours, Instant::now() + DEADLINE)
+    exchange_messages(stream, ours, Instant::now() + DEADLINE)
 }
 
-fn exchange(
+fn exchange_messages(
     mut stream: UnixStream,
     ours: &mut impl ProtocolClient,
     deadline: Instant,
@@ -175,7 +174,7 @@ mod tests {
     #[test]
     fn a_silent_server_is_given_up() {
         let (ours, _theirs) = UnixStream::pair().unwrap();
-        let miss = exchange(
+        let miss = exchange_messages(
             ours,
             &mut Mute::default(),
             Instant::now() + Duration::from_millis(20),
@@ -188,6 +187,6 @@ mod tests {
     fn a_server_that_hangs_up_is_no_answer() {
         let (ours, theirs) = UnixStream::pair().unwrap();
         drop(theirs);
-        assert!(exchange(ours, &mut Mute::default(), Instant::now() + DEADLINE).is_err());
+        assert!(exchange_messages(ours, &mut Mute::default(), Instant::now() + DEADLINE).is_err());
     }
 }

@@ -15,23 +15,23 @@ use nix::fcntl::OFlag;
 use super::files::host_error;
 use crate::host::HostError;
 
-/// Opens a block device for reading: exactly the one that was examined, whatever happens to its
-/// name. Closing it writes nothing, since nothing was written through it.
-pub fn open(path: &Path, also: OFlag) -> Result<File, HostError> {
-    try_open(path, also).map_err(|e| host_error(&e))
+/// Opens a block device for reading. The device opened is the one that was examined, even if
+/// another one takes over its name meanwhile.
+pub fn open_block_device(path: &Path, also: OFlag) -> Result<File, HostError> {
+    try_open_block_device(path, also).map_err(|e| host_error(&e))
 }
 
-/// Whether a process holds it exclusively (`O_EXCL`, open(2)); a process that tries to at this very
-/// instant is refused.
-pub fn is_held(path: &Path) -> Result<bool, HostError> {
-    match try_open(path, OFlag::O_EXCL) {
+/// Whether a process holds the device exclusively (`O_EXCL`, open(2)). During this check, another
+/// process's attempt to hold the device fails.
+pub fn is_held_exclusively(path: &Path) -> Result<bool, HostError> {
+    match try_open_block_device(path, OFlag::O_EXCL) {
         Ok(_) => Ok(false),
         Err(e) if e.raw_os_error() == Some(Errno::EBUSY as i32) => Ok(true),
         Err(e) => Err(host_error(&e)),
     }
 }
 
-fn try_open(path: &Path, also: OFlag) -> io::Result<File> {
+fn try_open_block_device(path: &Path, also: OFlag) -> io::Result<File> {
     let by_name = |flags: OFlag, path: &Path| {
         OpenOptions::new()
             .read(true)

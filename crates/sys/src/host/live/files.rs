@@ -1,10 +1,10 @@
-//! Questions about files: read, list, links, stat(2), statfs(2), inode flags.
+//! Answers questions about files: contents, directories, links, stat(2), statfs(2), inode flags.
 //!
-//! Only regular files are read, and only files and directories opened, without blocking: opening a
-//! tape or a watchdog device already has an effect. A path is first held with O_PATH, examined, and
-//! that very object is then opened, so a replacement made meanwhile is not. Sizes are bounded. The
-//! kernel's own files in /proc and /sys take a shorter path, because a large host has hundreds of
-//! thousands.
+//! Only regular files are read, and only files and directories are opened, without blocking:
+//! opening a tape or a watchdog device already has an effect. A path is first held with O_PATH and
+//! examined; then the held object itself is opened, so that a file replaced meanwhile is not. Sizes
+//! are bounded. The kernel's own files in /proc and /sys take a shorter path, because a large host
+//! has hundreds of thousands of them.
 
 use std::cell::RefCell;
 use std::ffi::OsStr;
@@ -21,17 +21,16 @@ use nix::sys::stat::{major, minor};
 use rustix::fs::{Access, AtFlags, CWD, Dir, FileType, Mode, OFlags};
 use rustix::io::Errno;
 
-use crate::bounds::MOUNT_TABLE;
 use crate::host::{HostError, HostErrorKind, Moment, Stat, StatFs};
+use crate::limits::MOUNT_TABLE;
 
-/// The largest part of a file that is read, in bytes.
+/// Limit on the bytes read of one file; the rest is cut off.
 pub const LARGEST_READ: u64 = 1 << 20;
 
-/// An attribute is at most a page, and one read gives all of it
+/// An attribute is at most a page, and one read returns all of it
 /// (Documentation/filesystems/sysfs.rst).
 const LARGEST_ATTRIBUTE: usize = 4096;
 
-/// An error of the system as a refusal.
 pub fn host_error(error: &io::Error) -> HostError {
     use nix::errno::Errno;
     let errno = error.raw_os_error().map(Errno::from_raw);
@@ -48,7 +47,7 @@ pub fn host_error(error: &io::Error) -> HostError {
     )
 }
 
-/// The flags of every open: for reading, and non-blocking.
+/// Non-blocking, so that opening a pipe or a device cannot wait.
 const READ_FLAGS: OFlags = OFlags::RDONLY
     .union(OFlags::NONBLOCK)
     .union(OFlags::NOCTTY)
@@ -61,7 +60,7 @@ pub struct PathHandle {
     pub identity: (u64, u64),
 }
 
-/// /proc, held open because a process that changes its root would find another one there.
+/// /proc, kept open because a process that changes its root directory would find another /proc.
 pub fn proc_descriptor() -> Result<&'static OwnedFd, HostError> {
     static PROC: OnceLock<OwnedFd> = OnceLock::new();
     if let Some(held) = PROC.get() {
@@ -82,7 +81,7 @@ fn no_proc_error() -> HostError {
     )
 }
 
-/// The ids of all processes. There are hundreds, so they are listed and named by the shortest path.
+/// Ids of all processes, read from the /proc that is kept open.
 pub fn process_ids() -> Result<impl Iterator<Item = Result<u32, HostError>>, HostError> {
     let proc = rustix::fs::openat(
         proc_descriptor()?,
@@ -95,8 +94,8 @@ pub fn process_ids() -> Result<impl Iterator<Item = Result<u32, HostError>>, Hos
     Ok(names.filter_map(move |name| name.map(number).transpose()))
 }
 
-/// The command name of a process, with the newline (`TASK_COMM_LEN` of the kernel is 16, that of
-/// its threads 64).
+/// The command name of a process, with the newline (`TASK_COMM_LEN` of the kernel is 16, or 64 for
+/// the kernel's own threads).
 pub fn command_name(pid: u32) -> Result<Vec<u8>, HostError> {
     let file = rustix::fs::openat(
         proc_descriptor()?,
@@ -111,7 +110,7 @@ pub fn command_name(pid: u32) -> Result<Vec<u8>, HostError> {
 }
 
 impl PathHandle {
-    pub fn resolve(path: &Path) -> Result<Self, HostError> {
+    pub fn from_path(path: &Path) -> Result<Self, HostError> {
         let descriptor =
             rustix::fs::openat(CWD, path, OFlags::PATH | OFlags::CLOEXEC, Mode::empty());
         let descriptor = descriptor.map_err(|e| host_error(&e.into()))?;
@@ -124,21 +123,20 @@ impl PathHandle {
         })
     }
 
-    /// Opens the very object that is held.
+    /// Opens the held object itself, even if the path now leads to another one.
     pub fn open(&self) -> Result<File, HostError> {
         let name = format!("self/fd/{}", self.descriptor.as_fd().as_raw_fd());
         let file = rustix::fs::openat(proc_descriptor()?, name, READ_FLAGS, Mode::empty());
         file.map(File::from).map_err(|e| match e {
-            // It is held, so it exists: /proc is missing.
+            // The held object exists, so /proc itself is missing.
             Errno::NOENT => no_proc_error(),
             e => host_error(&e.into()),
         })
     }
 }
 
-/// Opens a regular file, or a directory where that is allowed, for reading and nothing else.
 fn open_regular(path: &Path, allow_directory: bool) -> Result<File, HostError> {
-    let held = PathHandle::resolve(path)?;
+    let held = PathHandle::from_path(path)?;
     match held.kind {
         FileType::RegularFile => held.open(),
         FileType::Directory if allow_directory => held.open(),
@@ -161,9 +159,10 @@ fn open_unchecked(path: &Path, flags: OFlags) -> Result<File, HostError> {
         .map_err(|e| host_error(&e.into()))
 }
 
-/// The contents, cut after [`LARGEST_READ`] or [`MOUNT_TABLE`].
-pub fn read(path: &Path) -> Result<Vec<u8>, HostError> {
-    if is_attribute(path) {
+/// Reads a file; its contents are cut after [`LARGEST_READ`], or after [`MOUNT_TABLE`] for this
+/// process's mount table.
+pub fn read_file(path: &Path) -> Result<Vec<u8>, HostError> {
+    if is_sysfs_class_path(path) {
         return read_attribute(path);
     }
     let largest = if path == OWN_MOUNT_TABLE {
@@ -187,11 +186,12 @@ fn read_bounded(file: &File, largest: u64) -> Result<Vec<u8>, HostError> {
     Ok(bytes)
 }
 
-/// Our own mount table, which may be long; that of another process is not trusted to be.
+/// The mount table of this process, which may be long. Tables of other processes get the usual
+/// limit.
 const OWN_MOUNT_TABLE: &str = "/proc/self/mountinfo";
 
-/// Whether the kernel generates it for a process: `/proc/7/stat`. Targets of its links do not
-/// count.
+/// Whether the path is a file that the kernel generates for a process, such as `/proc/7/stat`.
+/// Targets of a process's links do not count.
 fn is_process_file(path: &Path) -> bool {
     let mut names = path.components();
     let mut name = || names.next().map(Component::as_os_str);
@@ -202,13 +202,13 @@ fn is_process_file(path: &Path) -> bool {
     beneath_proc && process && name().is_some_and(|name| file.contains(&name)) && name().is_none()
 }
 
-/// A configuration file: a regular file as a whole, with its device and inode. One larger than
-/// [`LARGEST_READ`] is refused, since the part cut off could say anything.
+/// Reads a whole configuration file, with its device and inode. A file larger than [`LARGEST_READ`]
+/// is refused, because the part cut off could change any setting.
 pub fn read_configuration(
     path: &Path,
     known: impl Fn((u64, u64)) -> bool,
-) -> Result<Configuration, HostError> {
-    let held = PathHandle::resolve(path)?;
+) -> Result<ConfigurationRead, HostError> {
+    let held = PathHandle::from_path(path)?;
     if held.kind != FileType::RegularFile {
         return Err(HostError::new(
             HostErrorKind::Failed,
@@ -216,55 +216,52 @@ pub fn read_configuration(
         ));
     }
     if known(held.identity) {
-        return Ok(Configuration::AlreadyRead(held.identity));
+        return Ok(ConfigurationRead::AlreadyRead(held.identity));
     }
     let bytes = read_bounded(&held.open()?, LARGEST_READ + 1)?;
     if bytes.len() as u64 > LARGEST_READ {
         let says = format!(
             "is larger than {}, too large for a configuration file",
-            crate::text::bytes(LARGEST_READ)
+            crate::text::format_bytes(LARGEST_READ)
         );
         return Err(HostError::new(HostErrorKind::Failed, says));
     }
-    Ok(Configuration::Read(held.identity, bytes))
+    Ok(ConfigurationRead::Read(held.identity, bytes))
 }
 
-pub enum Configuration {
-    /// A file that was read before, by device and inode.
+pub enum ConfigurationRead {
+    /// Device and inode of a file that was read before.
     AlreadyRead((u64, u64)),
-    /// Its device and inode, and its bytes.
+    /// Device, inode and content.
     Read((u64, u64), Vec<u8>),
 }
 
-/// Whether the path stays among the attributes of devices, where there are only directories and
-/// files.
-fn is_attribute(path: &Path) -> bool {
+/// Whether the path stays below /sys/class, which contains only directories and attributes.
+fn is_sysfs_class_path(path: &Path) -> bool {
     let below = path.as_os_str().as_bytes().strip_prefix(b"/sys/class/");
     below.is_some_and(|below| below.split(|b| *b == b'/').all(|name| name != b".."))
 }
 
-/// A directory that attributes are opened in, by its path.
 type OpenDirectory = (PathBuf, OwnedFd);
 
 thread_local! {
-    /// The directory of the device asked about last: its attributes are requested in sequence, and
-    /// the path to it leads through a link and a dozen directories.
+    /// The directory of the last device read. It is kept open because attributes of one device are
+    /// read in sequence, and the path leads through a link and a dozen directories.
     static LAST_DIRECTORY: RefCell<Option<OpenDirectory>> = const { RefCell::new(None) };
 }
 
-/// Opens an attribute, or a directory of attributes, relative to the directory of its device, or by
-/// the full path where that directory is stale: another device of the same name may have replaced
-/// it.
+/// Opens an attribute, or a directory of attributes, relative to its device's directory. The full
+/// path is used if that directory is stale because another device of the same name has replaced it.
 fn open_attribute(path: &Path, flags: OFlags) -> Result<File, HostError> {
-    let from_directory = device_and_attribute(path).and_then(|(device, name)| {
+    let from_directory = split_block_attribute_path(path).and_then(|(device, name)| {
         LAST_DIRECTORY.with_borrow_mut(|last| open_in_device(last, device, name, flags))
     });
     from_directory.unwrap_or_else(|| open_unchecked(path, flags))
 }
 
-/// `/sys/class/block/sda` and `queue/fua` of `/sys/class/block/sda/queue/fua`. Other classes are
-/// rarely read between the attributes of a block device, whose directory stays held.
-fn device_and_attribute(path: &Path) -> Option<(&Path, &[u8])> {
+/// Splits `/sys/class/block/sda/queue/fua` into `/sys/class/block/sda` and `queue/fua`. Other
+/// classes are rarely read between a block device's attributes, so their directories are not held.
+fn split_block_attribute_path(path: &Path) -> Option<(&Path, &[u8])> {
     const CLASS: &[u8] = b"/sys/class/block/";
     let bytes = path.as_os_str().as_bytes();
     let at = CLASS.len() + bytes.strip_prefix(CLASS)?.iter().position(|b| *b == b'/')?;
@@ -274,7 +271,7 @@ fn device_and_attribute(path: &Path) -> Option<(&Path, &[u8])> {
     ))
 }
 
-/// The attribute that every device has for as long as it exists
+/// An attribute that every device has as long as the device exists
 /// (Documentation/ABI/testing/sysfs-uevent).
 const UEVENT: &str = "uevent";
 
@@ -318,8 +315,8 @@ fn read_attribute(path: &Path) -> Result<Vec<u8>, HostError> {
     }
 }
 
-/// Whether a directory has nothing in it but an empty `lost+found`, which mke2fs makes.
-pub fn is_empty(path: &Path) -> Result<Vec<u8>, HostError> {
+/// Whether a directory holds nothing except an empty `lost+found`, which mke2fs creates.
+pub fn directory_emptiness(path: &Path) -> Result<Vec<u8>, HostError> {
     const LOST_AND_FOUND: &[u8] = b"lost+found";
     let directory = open_regular(path, true)?;
     let mut spare = false;
@@ -356,12 +353,12 @@ fn directory_names(
     Ok(entries.map(name).filter(own))
 }
 
-/// The names, sorted, each followed by a zero byte.
-pub fn list(path: &Path) -> Result<Vec<u8>, HostError> {
-    let directory = if is_attribute(path) {
+/// The names in a directory, sorted, each followed by a zero byte.
+pub fn list_directory(path: &Path) -> Result<Vec<u8>, HostError> {
+    let directory = if is_sysfs_class_path(path) {
         open_attribute(path, READ_FLAGS | OFlags::DIRECTORY)?
     } else {
-        match PathHandle::resolve(path)? {
+        match PathHandle::from_path(path)? {
             held if held.kind == FileType::Directory => held.open()?,
             _ => return Err(HostError::new(HostErrorKind::Absent, "is not a directory")),
         }
@@ -385,7 +382,7 @@ pub fn list(path: &Path) -> Result<Vec<u8>, HostError> {
     Ok(answer)
 }
 
-pub fn link(path: &Path) -> Result<Vec<u8>, HostError> {
+pub fn read_link(path: &Path) -> Result<Vec<u8>, HostError> {
     fs::read_link(path)
         .map(|target| target.into_os_string().into_vec())
         .map_err(|e| host_error(&e))
@@ -397,9 +394,9 @@ pub fn real_path(path: &Path) -> Result<Vec<u8>, HostError> {
         .map_err(|e| host_error(&e))
 }
 
-/// Whether a possible key file exists and persists: not empty, and not in a directory that is
-/// recreated at each boot. It is not opened.
-pub fn is_key_file(path: &Path) -> bool {
+/// Whether a key file exists, is not empty, and survives a reboot: not in a directory that is
+/// recreated at each boot. The file is not opened.
+pub fn is_persistent_key_file(path: &Path) -> bool {
     const VOLATILE_DIRECTORIES: [&str; 5] = ["/dev", "/proc", "/run", "/sys", "/tmp"];
     let lies = fs::canonicalize(path).and_then(|real| Ok((fs::metadata(&real)?, real)));
     lies.is_ok_and(|(found, real)| {
@@ -430,7 +427,7 @@ pub fn stat(path: &Path) -> Result<Vec<u8>, HostError> {
 
 pub fn statfs(path: &Path) -> Result<Vec<u8>, HostError> {
     let found = rustix::fs::statfs(path).map_err(|e| host_error(&e.into()))?;
-    // A few file systems leave f_frsize empty; then f_bsize is the unit (statvfs(3)).
+    // If a file system leaves f_frsize at 0, the unit is f_bsize (statvfs(3)).
     let unit = if found.f_frsize == 0 {
         found.f_bsize
     } else {
@@ -448,8 +445,8 @@ pub fn statfs(path: &Path) -> Result<Vec<u8>, HostError> {
     Ok(statfs.encode())
 }
 
-/// Inode flags (ioctl_iflags(2)).
-pub fn flags(path: &Path) -> Result<Vec<u8>, HostError> {
+/// Inode flags as a decimal number (ioctl_iflags(2)).
+pub fn inode_flags(path: &Path) -> Result<Vec<u8>, HostError> {
     use rustix::io::Errno;
     match rustix::fs::ioctl_getflags(open_regular(path, true)?) {
         Ok(flags) => Ok(format!("{}\n", flags.bits()).into_bytes()),
@@ -472,11 +469,11 @@ mod tests {
     fn an_attribute_is_opened_from_the_directory_of_its_device() {
         let path = Path::new("/sys/class/block/sda/queue/fua");
         assert_eq!(
-            device_and_attribute(path),
+            split_block_attribute_path(path),
             Some((Path::new("/sys/class/block/sda"), b"queue/fua".as_slice()))
         );
         assert_eq!(
-            device_and_attribute(Path::new("/sys/class/block/sda")),
+            split_block_attribute_path(Path::new("/sys/class/block/sda")),
             None
         );
 
@@ -512,20 +509,20 @@ mod tests {
     fn only_an_empty_lost_and_found_is_nothing() {
         let dir = tempfile::tempdir().unwrap();
         let spare = dir.path().join("lost+found");
-        assert_eq!(is_empty(dir.path()).unwrap(), b"yes\n");
+        assert_eq!(directory_emptiness(dir.path()).unwrap(), b"yes\n");
         fs::create_dir(&spare).unwrap();
-        assert_eq!(is_empty(dir.path()).unwrap(), b"yes\n");
+        assert_eq!(directory_emptiness(dir.path()).unwrap(), b"yes\n");
         fs::write(spare.join("#12"), "").unwrap();
-        assert_eq!(is_empty(dir.path()).unwrap(), b"no\n");
+        assert_eq!(directory_emptiness(dir.path()).unwrap(), b"no\n");
         fs::remove_file(spare.join("#12")).unwrap();
         fs::write(dir.path().join("PG_VERSION"), "16").unwrap();
-        assert_eq!(is_empty(dir.path()).unwrap(), b"no\n");
+        assert_eq!(directory_emptiness(dir.path()).unwrap(), b"no\n");
     }
     use crate::host::{Host, Question, live};
 
-    struct Direct;
+    struct DirectHost;
 
-    impl Host for Direct {
+    impl Host for DirectHost {
         fn ask(&self, question: &Question) -> Result<Vec<u8>, HostError> {
             live::answer(question)
         }
@@ -537,14 +534,14 @@ mod tests {
         let odd = dir.path().join(OsStr::from_bytes(b"b\xff\n"));
         fs::write(&odd, "text").unwrap();
         symlink("b-target", dir.path().join("a")).unwrap();
-        let host = Direct;
-        assert_eq!(read(&odd).unwrap(), b"text");
+        let host = DirectHost;
+        assert_eq!(read_file(&odd).unwrap(), b"text");
         assert_eq!(
-            host.list(dir.path()).unwrap(),
+            host.list_directory(dir.path()).unwrap(),
             ["a".into(), OsStr::from_bytes(b"b\xff\n").to_owned()]
         );
         assert_eq!(
-            host.link(&dir.path().join("a")).unwrap(),
+            host.link_target(&dir.path().join("a")).unwrap(),
             Path::new("b-target")
         );
         assert_eq!(
@@ -555,7 +552,7 @@ mod tests {
         assert_eq!((stat.size, stat.is_dir()), (4, false));
         let found = fs::metadata(&odd).unwrap();
         assert_eq!(stat.ctime, Moment::new(found.ctime(), found.ctime_nsec()));
-        assert!(stat.ctime.unwrap().is_exact());
+        assert!(stat.ctime.unwrap().has_nanos());
         assert!(host.stat(dir.path()).unwrap().is_dir());
         assert!(host.statfs(dir.path()).unwrap().size > 0);
         assert_eq!(
@@ -571,14 +568,14 @@ mod tests {
         nix::unistd::mkfifo(&pipe, nix::sys::stat::Mode::S_IRWXU).unwrap();
         for path in [&pipe, Path::new("/dev/zero"), dir.path()] {
             assert_eq!(
-                read(path).unwrap_err().kind,
+                read_file(path).unwrap_err().kind,
                 HostErrorKind::Failed,
                 "{}",
                 path.display()
             );
         }
         assert_eq!(
-            flags(Path::new("/dev/zero")).unwrap_err().kind,
+            inode_flags(Path::new("/dev/zero")).unwrap_err().kind,
             HostErrorKind::Failed
         );
     }
@@ -591,7 +588,7 @@ mod tests {
             .unwrap()
             .set_len(LARGEST_READ * 3)
             .unwrap();
-        assert_eq!(read(&large).unwrap().len() as u64, LARGEST_READ);
+        assert_eq!(read_file(&large).unwrap().len() as u64, LARGEST_READ);
     }
 
     #[test]
@@ -608,7 +605,7 @@ mod tests {
             LARGEST_READ * 3
         );
         assert_eq!(
-            read(&table).unwrap().len() as u64,
+            read_file(&table).unwrap().len() as u64,
             LARGEST_READ,
             "one of a stranger"
         );
@@ -631,7 +628,7 @@ mod tests {
             read_attribute(dir.path()).unwrap_err(),
             HostError::new(HostErrorKind::Failed, "Is a directory")
         );
-        let ours = |path: &str| is_attribute(Path::new(path));
+        let ours = |path: &str| is_sysfs_class_path(Path::new(path));
         assert!(ours("/sys/class/block/sda/size"));
         assert!(!ours("/sys/class/../../dev/tape") && !ours("/proc/swaps"));
     }

@@ -1,17 +1,17 @@
-//! Paths that may hang, determined once from the mount table, without touching any mount.
+//! Paths whose access may hang, determined once from the mount table without touching any mount.
 //!
 //! While no file system that can hang is mounted, everything is read directly. Otherwise only the
-//! kernel's own directories are: any other path may lead anywhere through a symbolic link, and
-//! following it already touches the mount.
+//! kernel's own directories are read directly: any other path may lead through a symbolic link to
+//! any mount, and following the link already touches that mount.
 
 use std::collections::HashMap;
 use std::ffi::OsString;
 use std::os::unix::ffi::OsStringExt;
 use std::path::{Component, Path, PathBuf};
 
-use crate::escape::fstab::unescape;
+use crate::escape::fstab::decode_fstab_field;
 
-/// File systems that depend on more than a local disk: on another machine or a process.
+/// File systems that depend on another machine or on a process.
 const REMOTE_TYPES: [&str; 26] = [
     "9p",
     "acfs",
@@ -44,15 +44,15 @@ const REMOTE_TYPES: [&str; 26] = [
 /// Block devices that depend on another machine.
 const REMOTE_DEVICES: [&str; 3] = ["/dev/nbd", "/dev/rbd", "/dev/drbd"];
 
-/// Mount points, and whether the visible mount there can hang.
-pub struct Mounts {
+/// Mount points, each with whether the visible mount there can hang.
+pub struct MountHangRisks {
     points: HashMap<PathBuf, bool>,
     any_hang: bool,
 }
 
-impl Mounts {
-    /// For an unreadable mount table: everything may hang.
-    pub fn unreadable() -> Self {
+impl MountHangRisks {
+    /// Mounts for an unreadable mount table: every path outside the kernel's directories may hang.
+    pub fn for_unreadable_table() -> Self {
         Self {
             points: HashMap::from([(PathBuf::from("/"), true)]),
             any_hang: true,
@@ -69,7 +69,7 @@ impl Mounts {
         for (point, hangs) in lines.map(|line| parse_mount(line).unwrap_or((PathBuf::new(), true)))
         {
             any_hang |= hangs;
-            // The last mount on a point is the one in sight.
+            // The last mount at a mount point hides the earlier ones.
             points.insert(point, hangs);
         }
         Self { points, any_hang }
@@ -80,7 +80,6 @@ impl Mounts {
         self.any_hang
     }
 
-    /// Whether touching this path may hang.
     pub fn may_hang(&self, path: &Path) -> bool {
         if !self.any_hang {
             return follows_process_link(path);
@@ -93,7 +92,7 @@ impl Mounts {
     }
 }
 
-/// Whether the path leads through a link of a process, to mounts that may not be ours.
+/// Whether the path leads through a link of a process, to mounts that may be in another namespace.
 fn follows_process_link(path: &Path) -> bool {
     let mut names = path.components().skip(1).map(Component::as_os_str);
     let links = ["root", "cwd", "exe", "fd", "map_files"].map(std::ffi::OsStr::new);
@@ -113,20 +112,20 @@ fn is_kernel_path(path: &Path) -> bool {
     match names.next().as_deref() {
         Some("sys" | "dev") => true,
         Some("proc") => {
-            // The links of a process lead to its files, wherever they are.
+            // The links of a process lead to its files, which may be on any mount.
             !names.any(|name| matches!(&*name, "root" | "cwd" | "exe" | "fd" | "map_files"))
         }
         _ => false,
     }
 }
 
-/// The mount point and whether it can hang.
+/// The mount point of a line, and whether the mount can hang.
 fn parse_mount(line: &[u8]) -> Option<(PathBuf, bool)> {
     let words: Vec<&[u8]> = line.split(|b| *b == b' ').collect();
     let dash = words.iter().position(|word| *word == b"-")?;
     let fstype = str::from_utf8(words.get(dash + 1)?).ok()?;
     let source = words.get(dash + 2)?;
-    let point = PathBuf::from(OsString::from_vec(unescape(words.get(4)?)));
+    let point = PathBuf::from(OsString::from_vec(decode_fstab_field(words.get(4)?)));
     let fuse = fstype.starts_with("fuse") && fstype != "fusectl";
     let remote = REMOTE_DEVICES
         .iter()
@@ -145,13 +144,13 @@ mod tests {
         26 1 8:1 / / rw,relatime shared:1 - ext4 /dev/sda1 rw\n\
         27 21 0:28 / /sys/fs/fuse/connections rw - fusectl fusectl rw\n";
 
-    fn mounts_with(line: &str) -> Mounts {
-        Mounts::parse(format!("{LOCAL}{line}\n").as_bytes())
+    fn mounts_with(line: &str) -> MountHangRisks {
+        MountHangRisks::parse(format!("{LOCAL}{line}\n").as_bytes())
     }
 
     #[test]
     fn a_usual_host_never_hangs() {
-        let mounts = Mounts::parse(LOCAL.as_bytes());
+        let mounts = MountHangRisks::parse(LOCAL.as_bytes());
         assert!(!mounts.any_hang());
         assert!(!mounts.may_hang(Path::new("/var/lib/postgresql")));
     }
@@ -203,7 +202,7 @@ mod tests {
         );
     }
 
-    /// As the kernel writes it (mangle() in its fs/namespace.c).
+    /// Escapes like the kernel (mangle() in fs/namespace.c).
     fn escape(name: &[u8]) -> String {
         let byte = |b: &u8| match b {
             b' ' | b'\t' | b'\n' | b'\\' | b'#' | ..=31 | 127.. => format!("\\{b:03o}"),
@@ -212,8 +211,8 @@ mod tests {
         name.iter().map(byte).collect()
     }
 
-    /// Mounts at places of their own.
-    fn lines() -> impl Strategy<Value = Vec<String>> {
+    /// Lines of mounts, each at a mount point of its own.
+    fn mount_lines() -> impl Strategy<Value = Vec<String>> {
         let kind = prop::sample::select(vec![
             "ext4 /dev/sda1",
             "nfs4 server:/x",
@@ -228,14 +227,14 @@ mod tests {
     }
 
     proptest! {
-        /// What cannot be read may hang, and nothing else becomes safe by it.
+        /// A malformed line counts as a mount that may hang, and makes no other path safe.
         #[test]
-        fn a_bad_line_makes_nothing_safe(bad: Vec<u8>, lines in lines(), at: prop::sample::Index) {
-            let good = Mounts::parse(lines.join("\n").as_bytes());
+        fn a_bad_line_makes_nothing_safe(bad: Vec<u8>, lines in mount_lines(), at: prop::sample::Index) {
+            let good = MountHangRisks::parse(lines.join("\n").as_bytes());
             let mut all: Vec<&[u8]> = lines.iter().map(String::as_bytes).collect();
             all.insert(at.index(all.len() + 1), &bad);
-            let both = Mounts::parse(&all.join(&b'\n'));
-            let alone = Mounts::parse(&bad);
+            let both = MountHangRisks::parse(&all.join(&b'\n'));
+            let alone = MountHangRisks::parse(&bad);
             prop_assert_eq!(both.any_hang(), good.any_hang() || alone.any_hang());
             for path in ["/etc/fstab", "/sys/m0/x", "/sys/m1", "/proc/1/root/x", "x"].map(Path::new) {
                 prop_assert!(both.may_hang(path) || !good.may_hang(path), "{path:?}");
@@ -243,9 +242,9 @@ mod tests {
         }
 
         #[test]
-        fn the_order_of_mounts_at_places_of_their_own_says_nothing(lines in lines()) {
+        fn the_order_of_mounts_at_places_of_their_own_says_nothing(lines in mount_lines()) {
             let backwards: Vec<&str> = lines.iter().rev().map(String::as_str).collect();
-            let [one, other] = [lines.join("\n"), backwards.join("\n")].map(|text| Mounts::parse(text.as_bytes()));
+            let [one, other] = [lines.join("\n"), backwards.join("\n")].map(|text| MountHangRisks::parse(text.as_bytes()));
             for path in ["/sys/m0/x", "/sys/m1/y", "/sys/m2", "/sys", "/etc"].map(Path::new) {
                 prop_assert_eq!(one.may_hang(path), other.may_hang(path));
             }
@@ -253,7 +252,7 @@ mod tests {
 
         #[test]
         fn any_mount_point_is_found(name in prop::collection::vec(1u8.., 1..20)) {
-            prop_assert_eq!(unescape(escape(&name).as_bytes()), name.clone());
+            prop_assert_eq!(decode_fstab_field(escape(&name).as_bytes()), name.clone());
             prop_assume!(!name.contains(&b'/') && name != b"." && name != b"..");
             let path = Path::new("/sys").join(OsString::from_vec(name.clone()));
             let mounts = mounts_with(&format!("40 21 0:50 / /sys/{} rw - fuse.x y rw", escape(&name)));

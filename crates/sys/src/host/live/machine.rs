@@ -1,4 +1,4 @@
-//! Questions about the machine and our own process: uname(2), user and namespaces, memory and
+//! Questions about the machine and walwise's own process: uname(2), user and namespaces, memory and
 //! processors.
 
 use std::fmt::Write as _;
@@ -34,7 +34,7 @@ pub fn uname() -> Vec<u8> {
         .collect()
 }
 
-pub fn identity() -> Vec<u8> {
+pub fn euid_and_namespaces() -> Vec<u8> {
     let mut lines = format!("euid={}\n", nix::unistd::geteuid());
     for (name, initial) in INITIAL_NAMESPACES {
         if let Ok(link) = fs::read_link(format!("/proc/self/ns/{name}")) {
@@ -49,12 +49,12 @@ pub fn identity() -> Vec<u8> {
     lines.into_bytes()
 }
 
-pub fn resources() -> Result<Vec<u8>, HostError> {
+pub fn memory_and_cpus() -> Result<Vec<u8>, HostError> {
     let what = RefreshKind::nothing().with_memory(MemoryRefreshKind::nothing().with_ram());
     let failed = |e: String| HostError::new(HostErrorKind::Failed, e);
     let system = System::new_with_specifics(what);
     let all = system.total_memory();
-    // sysinfo panics when asked for the limits of a memory that it could not read.
+    // sysinfo panics when asked for cgroup limits after it could not read the memory size.
     if all == 0 {
         return Err(failed(
             "/proc/meminfo does not report the memory size".to_owned(),
@@ -63,29 +63,30 @@ pub fn resources() -> Result<Vec<u8>, HostError> {
     let memory = system
         .cgroup_limits()
         .map_or(all, |limits| all.min(limits.total_memory));
-    // The processors in the affinity mask, within the quota of the control group; sysinfo looks at
+    // Processors in the affinity mask, within the quota of the control group; sysinfo considers
     // neither.
     let cpus = std::thread::available_parallelism().map_err(|e| failed(error_message(&e)))?;
     Ok(format!("memory_bytes={memory}\ncpus={cpus}\n").into_bytes())
 }
 
-/// The name of a user. Only /etc/passwd is read: a directory service would be network traffic.
+/// The name of a user id in /etc/passwd. A directory service is not asked, because that would cause
+/// network traffic.
 pub fn user_name(uid: u32) -> Result<Vec<u8>, HostError> {
-    let list = files::read(Path::new("/etc/passwd"))?;
+    let list = files::read_file(Path::new("/etc/passwd"))?;
     passwd_name(&list, uid)
         .ok_or_else(|| HostError::new(HostErrorKind::Absent, "no such user in /etc/passwd"))
 }
 
-/// The group of a user, from /etc/passwd; `nobody`'s group for a user not listed there, such as a
+/// The group of a user in /etc/passwd; the group of `nobody` for a user not listed there, such as a
 /// container's.
-pub fn group_id(uid: u32) -> u32 {
-    let list = files::read(Path::new("/etc/passwd")).unwrap_or_default();
+pub fn primary_group_id(uid: u32) -> u32 {
+    let list = files::read_file(Path::new("/etc/passwd")).unwrap_or_default();
     let group =
         passwd_field(&list, uid, 3).and_then(|group| str::from_utf8(&group).ok()?.parse().ok());
     group.unwrap_or(NOBODY)
 }
 
-/// A field of passwd(5): name, password, id, group and more, between colons.
+/// A field of a passwd(5) line, counted from 0: name, password, user id, group id and more.
 fn passwd_field(list: &[u8], uid: u32, field: usize) -> Option<Vec<u8>> {
     let uid = uid.to_string();
     list.split(|b| *b == b'\n').find_map(|line| {
@@ -108,8 +109,8 @@ mod tests {
     #[test]
     fn the_machine_describes_itself() {
         assert_eq!(String::from_utf8(uname()).unwrap().lines().count(), 5);
-        assert!(identity().starts_with(b"euid="));
-        let text = String::from_utf8(resources().unwrap()).unwrap();
+        assert!(euid_and_namespaces().starts_with(b"euid="));
+        let text = String::from_utf8(memory_and_cpus().unwrap()).unwrap();
         let values: Vec<_> = text
             .lines()
             .filter_map(|line| line.split_once('='))

@@ -1,10 +1,10 @@
-//! Asks a running MySQL or MariaDB for its storage settings, over its Unix socket, as the invoking
+//! Queries storage settings of a running MySQL or MariaDB, over its Unix socket, as the current
 //! user.
 //!
-//! The minimum of the client/server protocol: greeting, login, two SHOW, end. No password is sent,
-//! and the server cannot request a file (CLIENT_LOCAL_FILES is not offered). The socket
-//! authenticates us (plugins unix_socket and auth_socket). A request for another authentication
-//! method gets an empty answer.
+//! This is a minimal client of the client/server protocol: greeting, login, two SHOW queries, quit.
+//! No password is sent: the socket authenticates the user (plugins unix_socket and auth_socket),
+//! and a request for another method gets an empty reply. The server cannot request a file, because
+//! CLIENT_LOCAL_FILES is not offered.
 
 use std::os::unix::net::UnixStream;
 use std::path::Path;
@@ -14,11 +14,10 @@ use super::client_protocol::{
 };
 use super::machine;
 use crate::host::{HostError, HostErrorKind};
-use crate::servers::{self, Area};
+use crate::servers::{self, ServerArea};
 use crate::text;
 
-/// Counters of the redo log and the binary log, by their names in the servers; each server lacks
-/// some.
+/// Status counters of the redo log and the binary log; no server has all of them.
 const COUNTERS: [&str; 7] = [
     "Uptime",
     "Innodb_os_log_written",
@@ -29,28 +28,34 @@ const COUNTERS: [&str; 7] = [
     "Binlog_group_commits",
 ];
 
-/// Name and value, one pair per line.
-pub fn settings(socket: &Path, server: Option<u32>) -> Result<Vec<u8>, HostError> {
+/// Name and value of each setting, one pair per line. The server must run as the uid `server`, if
+/// given.
+pub fn query_settings(socket: &Path, server: Option<u32>) -> Result<Vec<u8>, HostError> {
     let user = machine::user_name(nix::unistd::geteuid().as_raw())?;
     client_protocol::connect_and_run(socket, &mut MysqlClient::new(user.trim_ascii()), server)
 }
 
-/// The same over a connection that was made as `user`, to a server of the user `server`.
-pub fn settings_over(stream: UnixStream, user: &[u8], server: u32) -> Result<Vec<u8>, HostError> {
-    client_protocol::run(stream, &mut MysqlClient::new(user), Some(server))
+/// Like [`query_settings`], but over a connected socket and with the login name `user`. The server
+/// must run as the uid `server`.
+pub fn query_settings_over(
+    stream: UnixStream,
+    user: &[u8],
+    server: u32,
+) -> Result<Vec<u8>, HostError> {
+    client_protocol::run_protocol(stream, &mut MysqlClient::new(user), Some(server))
 }
 
-/// CLIENT_MYSQL (no extensions of MariaDB's), CLIENT_PROTOCOL_41, CLIENT_TRANSACTIONS,
-/// CLIENT_SECURE_CONNECTION and CLIENT_PLUGIN_AUTH.
+/// Capability flags: CLIENT_MYSQL (that is, without MariaDB's extensions), CLIENT_PROTOCOL_41,
+/// CLIENT_TRANSACTIONS, CLIENT_SECURE_CONNECTION and CLIENT_PLUGIN_AUTH.
 const CAPABILITIES: u32 = 1 | 1 << 9 | 1 << 13 | 1 << 15 | 1 << 19;
 
-/// utf8_general_ci, which every version knows.
+/// Number of the collation utf8_general_ci, which every version supports.
 const UTF8: u8 = 33;
 
-/// The protocol version in the greeting.
+/// The version that the greeting of every supported server states.
 const PROTOCOL: u8 = 10;
 
-/// HandshakeResponse41: our user name, and an empty authentication.
+/// HandshakeResponse41 with the user name and an empty authentication.
 fn login_response(user: &[u8]) -> Vec<u8> {
     let largest = u32::try_from(MAX_MESSAGE_BYTES).unwrap_or(u32::MAX);
     let fixed = [CAPABILITIES.to_le_bytes(), largest.to_le_bytes()].concat();
@@ -67,8 +72,8 @@ fn login_response(user: &[u8]) -> Vec<u8> {
 }
 
 fn variables_query() -> Vec<u8> {
-    // As an option log_bin is a path prefix, as a variable a switch.
-    let names = servers::exposed_settings(Area::Mysql)
+    // The setting `log_bin` is a path prefix as an option, but a switch as a variable.
+    let names = servers::exposed_settings(ServerArea::Mysql)
         .keys()
         .map(String::as_str);
     show_query("VARIABLES", names.chain(["log_bin_basename", "version"]))
@@ -78,7 +83,7 @@ fn counters_query() -> Vec<u8> {
     show_query("STATUS", COUNTERS)
 }
 
-/// COM_QUERY with a SHOW for these names.
+/// The command COM_QUERY with a SHOW statement for these names.
 fn show_query<'n>(what: &str, names: impl IntoIterator<Item = &'n str>) -> Vec<u8> {
     let names: Vec<String> = names.into_iter().map(|name| format!("'{name}'")).collect();
     format!(
@@ -88,20 +93,19 @@ fn show_query<'n>(what: &str, names: impl IntoIterator<Item = &'n str>) -> Vec<u
     .into_bytes()
 }
 
-fn packet(number: u8, body: &[u8]) -> Vec<u8> {
+fn encode_packet(number: u8, body: &[u8]) -> Vec<u8> {
     let [a, b, c, _] = u32::try_from(body.len()).unwrap_or(u32::MAX).to_le_bytes();
     [&[a, b, c, number], body].concat()
 }
 
-/// The next message expected.
 #[derive(Clone, Copy, Default)]
 enum ProtocolState {
     #[default]
     Greeting,
-    /// The login result; the number counts requests for another authentication.
+    /// The number counts the server's requests for another authentication method.
     Welcome(u8),
     Columns,
-    /// A column definition, and how many follow.
+    /// A column definition; the number counts the definitions that follow.
     Column(u8),
     Rows,
 }
@@ -111,7 +115,7 @@ struct MysqlClient {
     user: Vec<u8>,
     received: Vec<u8>,
     state: ProtocolState,
-    /// Whether the settings are complete and counters are being read.
+    /// True once the settings are complete.
     reading_counters: bool,
     answer: String,
 }
@@ -133,7 +137,7 @@ impl client_protocol::ProtocolClient for MysqlClient {
         if length > MAX_MESSAGE_BYTES {
             return Err(HostError::new(
                 HostErrorKind::Failed,
-                "no MySQL or MariaDB server answers there",
+                "no MySQL or MariaDB server answers on this socket",
             ));
         }
         Ok(rest
@@ -142,11 +146,16 @@ impl client_protocol::ProtocolClient for MysqlClient {
     }
 
     fn handle_message(&mut self, number: u8, body: &[u8]) -> Result<ProtocolAction, HostError> {
-        let garbled = || HostError::new(HostErrorKind::Failed, "the server's answer is garbled");
-        let say = |body: &[u8]| Ok(ProtocolAction::Send(packet(number.wrapping_add(1), body)));
+        let garbled = || HostError::new(HostErrorKind::Failed, "the server's answer is malformed");
+        let say = |body: &[u8]| {
+            Ok(ProtocolAction::Send(encode_packet(
+                number.wrapping_add(1),
+                body,
+            )))
+        };
         let end = body.first() == Some(&0xfe) && body.len() < 9;
         match (self.state, body) {
-            // Even without counters the settings are complete.
+            // An error here affects only the counters; the settings are complete.
             (_, [0xff, ..]) if self.reading_counters => return Ok(self.finish()),
             (_, [0xff, error @ ..]) => {
                 return Err(HostError::new(HostErrorKind::Denied, error_message(error)));
@@ -157,9 +166,9 @@ impl client_protocol::ProtocolClient for MysqlClient {
             }
             (ProtocolState::Welcome(_), [0, ..]) => {
                 self.state = ProtocolState::Columns;
-                return Ok(ProtocolAction::Send(packet(0, &variables_query())));
+                return Ok(ProtocolAction::Send(encode_packet(0, &variables_query())));
             }
-            // caching_sha2_password, fast path: success follows.
+            // On the fast path of caching_sha2_password, the next packet reports success.
             (ProtocolState::Welcome(_), [1, 3]) => {}
             (ProtocolState::Welcome(0), [0xfe, ..]) => {
                 self.state = ProtocolState::Welcome(1);
@@ -168,7 +177,7 @@ impl client_protocol::ProtocolClient for MysqlClient {
             (ProtocolState::Welcome(_), [1 | 0xfe, ..]) => {
                 return Err(HostError::new(
                     HostErrorKind::Denied,
-                    "the server requires a password or similar",
+                    "the server requires a password or another credential",
                 ));
             }
             (ProtocolState::Columns, [2]) => self.state = ProtocolState::Column(2),
@@ -180,7 +189,7 @@ impl client_protocol::ProtocolClient for MysqlClient {
             (ProtocolState::Rows, _) if end => {
                 self.reading_counters = true;
                 self.state = ProtocolState::Columns;
-                return Ok(ProtocolAction::Send(packet(0, &counters_query())));
+                return Ok(ProtocolAction::Send(encode_packet(0, &counters_query())));
             }
             (ProtocolState::Rows, row) => {
                 let (name, rest) = length_encoded_string(row).ok_or_else(garbled)?;
@@ -200,7 +209,7 @@ impl client_protocol::ProtocolClient for MysqlClient {
             (ProtocolState::Greeting, _) => {
                 return Err(HostError::new(
                     HostErrorKind::Failed,
-                    "no MySQL or MariaDB server answers there",
+                    "no MySQL or MariaDB server answers on this socket",
                 ));
             }
             _ => return Err(garbled()),
@@ -221,13 +230,13 @@ impl MysqlClient {
         let answer = std::mem::take(&mut self.answer).into_bytes();
         ProtocolAction::Done {
             answer,
-            farewell: packet(0, &[1]),
+            farewell: encode_packet(0, &[1]),
         }
     }
 }
 
-/// A length-prefixed string, and the bytes after it; NULL is empty. No setting is longer than 64
-/// KiB.
+/// Splits a length-encoded string from the bytes after it. NULL becomes empty. `None` for a string
+/// of 64 KiB or more, because no setting is that long.
 fn length_encoded_string(bytes: &[u8]) -> Option<(&[u8], &[u8])> {
     match bytes {
         [0xfb, rest @ ..] => Some((&[], rest)),
@@ -237,7 +246,7 @@ fn length_encoded_string(bytes: &[u8]) -> Option<(&[u8], &[u8])> {
     }
 }
 
-/// The message of an error, after its number and state.
+/// The message of an error packet, after the error number and the SQL state.
 fn error_message(error: &[u8]) -> String {
     let message = error.get(2..).unwrap_or_default();
     let message = if message.starts_with(b"#") {
@@ -263,7 +272,7 @@ mod tests {
     const WELCOME: &[u8] = b"\0\0\0\x02\0\0\0";
     const END: &[u8] = b"\xfe\0\0\x02\0";
 
-    fn row(name: &str, value: Option<&str>) -> Vec<u8> {
+    fn encode_row(name: &str, value: Option<&str>) -> Vec<u8> {
         let string = |text: &str| [&[u8::try_from(text.len()).unwrap()], text.as_bytes()].concat();
         [string(name), value.map_or(vec![0xfb], string)].concat()
     }
@@ -271,7 +280,7 @@ mod tests {
     fn packets(bodies: &[&[u8]]) -> Vec<u8> {
         (0..)
             .zip(bodies)
-            .flat_map(|(n, body)| packet(n, body))
+            .flat_map(|(n, body)| encode_packet(n, body))
             .collect()
     }
 
@@ -284,28 +293,28 @@ mod tests {
     #[test]
     fn a_conversation_in_single_bytes() {
         let rows = [
-            row("sync_binlog", Some("1")),
-            row("datadir", Some("/a\tb")),
-            row("socket", None),
-            row("Uptime", Some("7")),
+            encode_row("sync_binlog", Some("1")),
+            encode_row("datadir", Some("/a\tb")),
+            encode_row("socket", None),
+            encode_row("Uptime", Some("7")),
         ];
         let said = packets(&[
             GREETING, b"", WELCOME, b"\x02", b"def", b"def", END, &rows[0], &rows[1], &rows[2],
             END, b"\x02", b"def", b"def", END, &rows[3], END,
         ]);
-        // The second packet of a real conversation is ours.
+        // In a real conversation, the client sends the second packet, so this packet is removed.
         let said = said.split_at(GREETING.len() + 4);
         let steps = run_client(&[said.0, &said.1[4..]].concat());
         let answer = b"sync_binlog\t1\ndatadir\t/a\\x09b\nsocket\t\nUptime\t7\n".to_vec();
         assert_eq!(
             steps,
             [
-                ProtocolAction::Send(packet(1, &login_response(b"root"))),
-                ProtocolAction::Send(packet(0, &variables_query())),
-                ProtocolAction::Send(packet(0, &counters_query())),
+                ProtocolAction::Send(encode_packet(1, &login_response(b"root"))),
+                ProtocolAction::Send(encode_packet(0, &variables_query())),
+                ProtocolAction::Send(encode_packet(0, &counters_query())),
                 ProtocolAction::Done {
                     answer,
-                    farewell: packet(0, &[1])
+                    farewell: encode_packet(0, &[1])
                 },
             ]
         );
@@ -319,14 +328,14 @@ mod tests {
             b"def",
             b"def",
             END,
-            &row("port", Some("1")),
+            &encode_row("port", Some("1")),
             END,
         ]);
         let mut ours = MysqlClient::new(b"root");
-        ours.handle_bytes(&packet(0, GREETING)).unwrap();
+        ours.handle_bytes(&encode_packet(0, GREETING)).unwrap();
         ours.handle_bytes(&said).unwrap();
         ours.handle_bytes(&[]).unwrap();
-        let refusal = packet(1, b"\xff\x15\x04#42000no");
+        let refusal = encode_packet(1, b"\xff\x15\x04#42000no");
         let mut steps = vec![];
         for piece in [&refusal[..], &[], &[], &[]] {
             steps.push(ours.handle_bytes(piece).unwrap());
@@ -335,7 +344,7 @@ mod tests {
         assert!(
             steps.contains(&ProtocolAction::Done {
                 answer,
-                farewell: packet(0, &[1])
+                farewell: encode_packet(0, &[1])
             }),
             "{steps:?}"
         );
@@ -345,19 +354,21 @@ mod tests {
     fn nothing_is_all_we_offer() {
         let switch = b"\xfecaching_sha2_password\0abcdefghabcdefghabcd\0";
         let mut ours = MysqlClient::new(b"root");
-        ours.handle_bytes(&packet(0, GREETING)).unwrap();
+        ours.handle_bytes(&encode_packet(0, GREETING)).unwrap();
         assert_eq!(
-            ours.handle_bytes(&packet(2, switch)).unwrap(),
-            ProtocolAction::Send(packet(3, &[]))
+            ours.handle_bytes(&encode_packet(2, switch)).unwrap(),
+            ProtocolAction::Send(encode_packet(3, &[]))
         );
         assert_eq!(
-            ours.handle_bytes(&packet(4, b"\x01\x04")).unwrap_err().kind,
+            ours.handle_bytes(&encode_packet(4, b"\x01\x04"))
+                .unwrap_err()
+                .kind,
             HostErrorKind::Denied
         );
         let mut ours = MysqlClient::new(b"root");
-        ours.handle_bytes(&packet(0, GREETING)).unwrap();
+        ours.handle_bytes(&encode_packet(0, GREETING)).unwrap();
         let miss = ours
-            .handle_bytes(&packet(2, b"\xff\x15\x04#28000Access denied\x1b"))
+            .handle_bytes(&encode_packet(2, b"\xff\x15\x04#28000Access denied\x1b"))
             .unwrap_err();
         assert_eq!(
             miss,
@@ -368,22 +379,25 @@ mod tests {
     #[test]
     fn no_file_is_ever_sent() {
         let mut ours = MysqlClient::new(b"root");
-        ours.handle_bytes(&packet(0, GREETING)).unwrap();
-        ours.handle_bytes(&packet(2, WELCOME)).unwrap();
-        assert!(ours.handle_bytes(&packet(1, b"\xfb/etc/shadow")).is_err());
+        ours.handle_bytes(&encode_packet(0, GREETING)).unwrap();
+        ours.handle_bytes(&encode_packet(2, WELCOME)).unwrap();
+        assert!(
+            ours.handle_bytes(&encode_packet(1, b"\xfb/etc/shadow"))
+                .is_err()
+        );
         assert_eq!(CAPABILITIES & 1 << 7, 0, "CLIENT_LOCAL_FILES");
     }
 
     proptest! {
-        /// Whatever a server sends, we send nothing but these four messages, and its answer is
-        /// safe.
+        /// Regardless of the server's bytes, the client sends only these four messages, and the
+        /// answer is display-safe.
         #[test]
         fn garbage_does_no_harm(pieces in prop::collection::vec(
             prop_oneof![
                 any::<Vec<u8>>(),
-                prop::sample::select(vec![GREETING, WELCOME, END, b"\x02", b"def"]).prop_map(|body| packet(1, body)),
-                (any::<u8>(), any::<Vec<u8>>()).prop_map(|(number, body)| packet(number, &body)),
-                ("[ -~]{0,20}", "[ -~]{0,20}").prop_map(|(name, value)| packet(1, &row(&name, Some(&value)))),
+                prop::sample::select(vec![GREETING, WELCOME, END, b"\x02", b"def"]).prop_map(|body| encode_packet(1, body)),
+                (any::<u8>(), any::<Vec<u8>>()).prop_map(|(number, body)| encode_packet(number, &body)),
+                ("[ -~]{0,20}", "[ -~]{0,20}").prop_map(|(name, value)| encode_packet(1, &encode_row(&name, Some(&value)))),
             ], 0..12)
         ) {
             let mut ours = MysqlClient::new(b"root");

@@ -1,9 +1,9 @@
-//! Asks as the owners of servers, each through a child with that user id, and accounts for the
-//! cost.
+//! Asks as the owners of servers, each through a child with that user id, within budgets.
 //!
 //! The children are in [`crate::host::child`] and [`crate::host::reader`]; their answers are not
-//! trusted. Time and bytes are bounded per user and in total, so nobody can keep walwise from
-//! exiting or from serving others. A user without budget gets *timed out*, never *absent*.
+//! trusted. Time and bytes are limited per user and in total, so that no user can keep walwise from
+//! exiting or from reading other servers. A question beyond the budget is *timed out*, never
+//! *absent*.
 
 use std::collections::BTreeMap;
 use std::path::{Component, Path, PathBuf};
@@ -14,7 +14,6 @@ use crate::host::child::ChildHost;
 use crate::host::owner::Owner;
 use crate::host::{HostError, HostErrorKind, LAST_SYSTEM_USER, NOBODY, Question};
 
-/// A budget of time and bytes.
 #[derive(Clone, Copy, Debug)]
 struct ReadBudget {
     time: Duration,
@@ -26,8 +25,8 @@ const USER_BUDGET: ReadBudget = ReadBudget {
     bytes: 2 << 20,
 };
 
-/// The total for all persons; later ones get what is left. System accounts have their share
-/// besides, so that no crowd of users takes it from them: only root creates such accounts.
+/// The total for all people; later users get the rest. System accounts have a separate total, so
+/// that many users cannot exhaust it: only root creates such accounts.
 const TOTAL_BUDGET: ReadBudget = ReadBudget {
     time: Duration::from_secs(40),
     bytes: 16 << 20,
@@ -44,20 +43,20 @@ impl ReadBudget {
     }
 }
 
-pub struct Owners {
+pub struct OwnerChildren {
     program: PathBuf,
     state: Mutex<OwnerRegistry>,
 }
 
 struct OwnerRegistry {
-    /// The user of each process that is named like a server.
+    /// User id by process id, for each process that is named like a server.
     processes: BTreeMap<u32, u32>,
     children: BTreeMap<Owner, Arc<ChildHost>>,
     budgets: BTreeMap<u32, ReadBudget>,
     total: ReadBudget,
 }
 
-impl Owners {
+impl OwnerChildren {
     pub fn new(program: PathBuf) -> Self {
         let state = OwnerRegistry {
             processes: BTreeMap::new(),
@@ -71,41 +70,42 @@ impl Owners {
         }
     }
 
-    fn state(&self) -> MutexGuard<'_, OwnerRegistry> {
+    fn lock_registry(&self) -> MutexGuard<'_, OwnerRegistry> {
         self.state.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    pub fn record_processes(&self, servers: &[u8]) {
+    pub fn record_server_processes(&self, servers: &[u8]) {
         let text = String::from_utf8_lossy(servers);
         let row = |line: &str| -> Option<(u32, u32)> {
             let mut words = line.split(' ');
             let pid = words.next()?.parse().ok()?;
             Some((pid, words.nth(1)?.parse().ok()?))
         };
-        self.state().processes.extend(text.lines().filter_map(row));
+        self.lock_registry()
+            .processes
+            .extend(text.lines().filter_map(row));
     }
 
-    pub fn process_user(&self, pid: u32) -> Option<u32> {
-        self.state().processes.get(&pid).copied()
+    pub fn server_process_user(&self, pid: u32) -> Option<u32> {
+        self.lock_registry().processes.get(&pid).copied()
     }
 
-    /// Kills the children without waiting for them.
     pub fn stop_children(&self) {
-        self.state()
+        self.lock_registry()
             .children
             .values()
             .for_each(|child| child.stop());
     }
 
     pub fn notes(&self) -> Vec<String> {
-        self.state()
+        self.lock_registry()
             .children
             .values()
             .flat_map(|child| child.notes())
             .collect()
     }
 
-    /// Asks as this user, who is not root.
+    /// Asks with the rights of `uid`; refuses root.
     pub fn ask(
         &self,
         uid: u32,
@@ -113,24 +113,25 @@ impl Owners {
         deadline: Duration,
     ) -> Result<Vec<u8>, HostError> {
         if uid == 0 {
-            let says = "belongs to root; walwise reads nothing as root for a server";
+            let says = "belongs to root, and walwise does not read server files as root";
             return Err(HostError::new(HostErrorKind::Denied, says));
         }
-        self.with_budget(uid, deadline, |deadline| {
+        self.run_within_budget(uid, deadline, |deadline| {
             let whole = Question::AsUser(uid, Box::new(question.clone()));
             self.child_for(uid, question).ask(&whole, deadline)
         })
     }
 
-    /// Runs a potentially slow operation for a user, within the remaining budget, and charges it.
-    pub fn with_budget(
+    /// Runs a potentially slow operation for a user, within the remaining budget, and subtracts its
+    /// time and bytes.
+    pub fn run_within_budget(
         &self,
         uid: u32,
         deadline: Duration,
         ask: impl FnOnce(Duration) -> Result<Vec<u8>, HostError>,
     ) -> Result<Vec<u8>, HostError> {
         let left = {
-            let mut state = self.state();
+            let mut state = self.lock_registry();
             let own = *state.budgets.entry(uid).or_insert(USER_BUDGET);
             let all = if is_system_user(uid) {
                 USER_BUDGET
@@ -138,8 +139,7 @@ impl Owners {
                 state.total
             };
             if own.is_spent() || all.is_spent() {
-                let says =
-                    format!("the limits of time and size for reading as user {uid} are used up");
+                let says = format!("the time or size limit for reading as user {uid} is used up");
                 return Err(HostError::new(HostErrorKind::TimedOut, says));
             }
             own.time.min(all.time)
@@ -147,7 +147,7 @@ impl Owners {
         let began = Instant::now();
         let answer = ask(deadline.min(left));
         let (time, bytes) = (began.elapsed(), answer.as_ref().map_or(0, Vec::len));
-        let mut state = self.state();
+        let mut state = self.lock_registry();
         if !is_system_user(uid) {
             state.total.spend(time, bytes);
         }
@@ -161,7 +161,7 @@ impl Owners {
 
     /// The child with this user id, in the root directory that the question's path leads through.
     fn child_for(&self, uid: u32, question: &Question) -> Arc<ChildHost> {
-        let mut state = self.state();
+        let mut state = self.lock_registry();
         let inside = question.path().and_then(|path| process_root_pid(path));
         let process = inside.or_else(|| {
             state
@@ -170,7 +170,7 @@ impl Owners {
                 .find(|(_, of)| **of == uid)
                 .map(|(pid, _)| *pid)
         });
-        // A connection is made as root and used once, so it has a child of its own.
+        // Root opens this connection and uses it only once, so the question gets its own child.
         let socket = match question {
             Question::MysqlSettings(path) => Some(match inside {
                 Some(pid) => strip_process_root(path, pid).as_path().into(),
@@ -187,7 +187,7 @@ impl Owners {
         let program = &self.program;
         let new = |owner: &Owner| Arc::new(ChildHost::new(program.clone(), Some(owner.clone())));
         let child = Arc::clone(state.children.entry(owner.clone()).or_insert_with_key(new));
-        // One server is read after the other, so the children of earlier ones would only take
+        // Servers are read one after another, so children of earlier servers would only take
         // memory.
         let before = state
             .children
@@ -198,13 +198,11 @@ impl Owners {
     }
 }
 
-/// Whether a user is a system account (SYS_UID_MAX of login.defs(5)), or the one without rights as
-/// whom root's files are read.
+/// Whether the id is that of a system account (SYS_UID_MAX of login.defs(5)) or of `nobody`.
 fn is_system_user(uid: u32) -> bool {
     uid <= LAST_SYSTEM_USER || uid == NOBODY
 }
 
-/// The path without the prefix of a process's root.
 fn strip_process_root(path: &Path, pid: u32) -> PathBuf {
     let within = path
         .strip_prefix(format!("/proc/{pid}/root"))
@@ -212,12 +210,12 @@ fn strip_process_root(path: &Path, pid: u32) -> PathBuf {
     Path::new("/").join(within)
 }
 
-/// The process whose root a path leads through: 7 for `/proc/7/root/srv`.
+/// The process whose root a path leads through, such as 7 for `/proc/7/root/srv`.
 fn process_root_pid(path: &Path) -> Option<u32> {
     proc_pid(path).filter(|_| path.iter().nth(3).is_some_and(|name| name == "root"))
 }
 
-/// The process that a path of /proc belongs to: 7 for `/proc/7/mountinfo`.
+/// The process that a path of /proc belongs to, such as 7 for `/proc/7/mountinfo`.
 pub fn proc_pid(path: &Path) -> Option<u32> {
     let mut names = path.components().skip(1).map(Component::as_os_str);
     let in_proc = names.next()? == "proc";
@@ -250,9 +248,10 @@ mod tests {
 
     #[test]
     fn who_has_spent_his_share_keeps_nobody_else() {
-        let owners = Owners::new(PathBuf::from("/bin/true"));
-        let told =
-            |uid, bytes| owners.with_budget(uid, Duration::from_secs(1), |_| Ok(vec![0; bytes]));
+        let owners = OwnerChildren::new(PathBuf::from("/bin/true"));
+        let told = |uid, bytes| {
+            owners.run_within_budget(uid, Duration::from_secs(1), |_| Ok(vec![0; bytes]))
+        };
         assert!(told(5, USER_BUDGET.bytes).is_ok());
         assert_eq!(told(5, 1).unwrap_err().kind, HostErrorKind::TimedOut);
         assert!(told(6, 1).is_ok());
@@ -272,10 +271,13 @@ mod tests {
 
     #[test]
     fn processes_are_learned_and_nothing_is_asked_as_root() {
-        let owners = Owners::new(PathBuf::from("/bin/true"));
-        owners.record_processes(b"10 1 26 postgres\n11 1 - mysqld\nmore 26 5\nnoise\n");
+        let owners = OwnerChildren::new(PathBuf::from("/bin/true"));
+        owners.record_server_processes(b"10 1 26 postgres\n11 1 - mysqld\nmore 26 5\nnoise\n");
         assert_eq!(
-            (owners.process_user(10), owners.process_user(11)),
+            (
+                owners.server_process_user(10),
+                owners.server_process_user(11)
+            ),
             (Some(26), None)
         );
         let miss = owners

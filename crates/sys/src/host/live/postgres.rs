@@ -1,11 +1,11 @@
-//! Asks a running PostgreSQL for its storage settings, over its Unix socket, as the user of this
+//! Queries storage settings of a running PostgreSQL, over its Unix socket, as the user of this
 //! process, who owns the server.
 //!
-//! The minimum of the frontend/backend protocol: startup, three simple queries, end. The session is
-//! read-only from its first packet on and searches only pg_catalog. Only peer authentication is
-//! supported: a password is never requested, looked up or sent. The answer is as hostile as any
-//! file. Overrides and counters come last, so that a server that refuses them has already answered
-//! the rest.
+//! This is a minimal client of the frontend/backend protocol: startup, three simple queries,
+//! terminate. The session is read-only from the first packet on and searches only pg_catalog. Only
+//! peer authentication is supported: a password is never requested, looked up or sent. The answer
+//! is not trusted. Overrides and counters come last, so that a server that refuses them has already
+//! sent the settings.
 
 use std::path::Path;
 
@@ -13,12 +13,14 @@ use super::client_protocol::{
     self, MAX_ANSWER_BYTES, MAX_MESSAGE_BYTES, ProtocolAction, WireFrame,
 };
 use super::machine;
-use crate::host::pg_lines::{COMPRESSIONS, LOADED, MAX_OVERRIDES, OVERRIDE, OVERRIDES, counters};
+use crate::host::pg_settings_lines::{
+    COMPRESSIONS, LOADED, MAX_OVERRIDES, OVERRIDE, OVERRIDES, counters,
+};
 use crate::host::{HostError, HostErrorKind, redact};
-use crate::servers::{self, Area};
+use crate::servers::{self, ServerArea};
 use crate::text;
 
-pub fn settings(socket: &Path, server: Option<u32>) -> Result<Vec<u8>, HostError> {
+pub fn query_settings(socket: &Path, server: Option<u32>) -> Result<Vec<u8>, HostError> {
     let user = machine::user_name(nix::unistd::geteuid().as_raw())?;
     let user = String::from_utf8_lossy(user.trim_ascii()).into_owned();
     client_protocol::connect_and_run(
@@ -31,8 +33,8 @@ pub fn settings(socket: &Path, server: Option<u32>) -> Result<Vec<u8>, HostError
     )
 }
 
-/// The first packet: protocol 3.0, our user, and read-only.
-fn startup(user: &str) -> Vec<u8> {
+/// The first packet: protocol 3.0, user name, and a read-only session.
+fn startup_packet(user: &str) -> Vec<u8> {
     const VERSION: u32 = 3 << 16;
     let mut body = VERSION.to_be_bytes().to_vec();
     let parameters = [
@@ -51,13 +53,13 @@ fn startup(user: &str) -> Vec<u8> {
         body.push(0);
     }
     body.push(0);
-    [&length(&body)[..], &body].concat()
+    [&packet_length(&body)[..], &body].concat()
 }
 
-/// The query for settings by name, for the last load of configuration files, in microseconds since
-/// 1970, and for the supported WAL compression methods.
+/// Query for the exposed settings, for the time of the last configuration load (microseconds since
+/// 1970), and for the supported WAL compression methods.
 fn settings_query() -> String {
-    let names = servers::exposed_settings(Area::Pg)
+    let names = servers::exposed_settings(ServerArea::Pg)
         .keys()
         .map(String::as_str)
         .chain(["server_version"]);
@@ -73,9 +75,9 @@ fn settings_query() -> String {
     )
 }
 
-/// The query for settings of databases and roles: first those for everybody, then those that weaken
-/// commits.
-fn overrides_query() -> String {
+/// Query for settings of databases and roles: first those for all roles and databases, then those
+/// that weaken commits.
+fn commit_overrides_query() -> String {
     format!(
         "SELECT '{OVERRIDE}', datname, rolname, name, value FROM (\
            SELECT d.datname, r.rolname, s.setdatabase, s.setrole, \
@@ -91,8 +93,8 @@ fn overrides_query() -> String {
     )
 }
 
-/// The query for counters of WAL and checkpoints (10 and later); `None` for a release without them.
-/// A standby has no write position of its own.
+/// Query for counters of WAL and checkpoints (PostgreSQL 10 and later); `None` for an older
+/// release. A standby has no write position of its own.
 fn counters_query(major: u64) -> Option<String> {
     use counters::{
         BUFFERS_FULL, CHECKPOINT, CHECKPOINTS_SINCE, NOW, POSITION, REDO, REQUESTED, TIMED,
@@ -157,12 +159,12 @@ fn counters_query(major: u64) -> Option<String> {
     Some(format!("{}\0", parts.join(" UNION ALL ")))
 }
 
-fn message(kind: u8, body: &[u8]) -> Vec<u8> {
-    [&[kind][..], &length(body), body].concat()
+fn encode_message(kind: u8, body: &[u8]) -> Vec<u8> {
+    [&[kind][..], &packet_length(body), body].concat()
 }
 
-/// The length of a packet, which counts itself.
-fn length(body: &[u8]) -> [u8; 4] {
+/// The length of a packet, which includes the length field itself.
+fn packet_length(body: &[u8]) -> [u8; 4] {
     u32::try_from(body.len() + 4)
         .unwrap_or(u32::MAX)
         .to_be_bytes()
@@ -174,13 +176,13 @@ struct PostgresClient {
     received: Vec<u8>,
     authenticated: bool,
     overrides_refused: bool,
-    /// The major release, once reported; 0 before.
+    /// Major release of the server; 0 until the server has reported its version.
     major: u64,
     stage: QueryStage,
     answer: String,
     overrides: Vec<String>,
     counters: String,
-    /// Bytes of all rows.
+    /// Size of all rows so far, limited to [`MAX_ANSWER_BYTES`].
     row_bytes: usize,
 }
 
@@ -195,7 +197,7 @@ enum QueryStage {
 
 impl client_protocol::ProtocolClient for PostgresClient {
     fn first_message(&self) -> Vec<u8> {
-        startup(&self.user)
+        startup_packet(&self.user)
     }
 
     fn recv_buffer(&mut self) -> &mut Vec<u8> {
@@ -219,20 +221,20 @@ impl client_protocol::ProtocolClient for PostgresClient {
                 .map(|(body, behind)| (*kind, body, behind))),
             None => Err(HostError::new(
                 HostErrorKind::Failed,
-                "no PostgreSQL server answers there",
+                "no PostgreSQL server answers on this socket",
             )),
         }
     }
 
     fn handle_message(&mut self, kind: u8, body: &[u8]) -> Result<ProtocolAction, HostError> {
-        let garbled = || HostError::new(HostErrorKind::Failed, "the server's answer is garbled");
+        let garbled = || HostError::new(HostErrorKind::Failed, "the server's answer is malformed");
         match kind {
             b'R' => match body.first_chunk().copied().map(u32::from_be_bytes) {
                 Some(0) => self.authenticated = true,
                 Some(_) => {
                     return Err(HostError::new(
                         HostErrorKind::Denied,
-                        "the server requires a password or similar",
+                        "the server requires a password or another credential",
                     ));
                 }
                 None => return Err(garbled()),
@@ -246,7 +248,7 @@ impl client_protocol::ProtocolClient for PostgresClient {
                 }
             },
             b'D' => {
-                let line = row_line(&parse_row(body).ok_or_else(garbled)?);
+                let line = format_row(&parse_row(body).ok_or_else(garbled)?);
                 self.row_bytes += line.len();
                 if self.row_bytes > MAX_ANSWER_BYTES {
                     return Err(garbled());
@@ -263,7 +265,7 @@ impl client_protocol::ProtocolClient for PostgresClient {
             b'Z' => match self.stage {
                 QueryStage::Startup if self.authenticated => {
                     self.stage = QueryStage::Settings;
-                    return Ok(ProtocolAction::Send(message(
+                    return Ok(ProtocolAction::Send(encode_message(
                         b'Q',
                         settings_query().as_bytes(),
                     )));
@@ -271,19 +273,19 @@ impl client_protocol::ProtocolClient for PostgresClient {
                 QueryStage::Startup => return Err(garbled()),
                 QueryStage::Settings => {
                     self.stage = QueryStage::Overrides;
-                    return Ok(ProtocolAction::Send(message(
+                    return Ok(ProtocolAction::Send(encode_message(
                         b'Q',
-                        overrides_query().as_bytes(),
+                        commit_overrides_query().as_bytes(),
                     )));
                 }
                 QueryStage::Overrides if let Some(query) = counters_query(self.major) => {
                     self.stage = QueryStage::Counters;
-                    return Ok(ProtocolAction::Send(message(b'Q', query.as_bytes())));
+                    return Ok(ProtocolAction::Send(encode_message(b'Q', query.as_bytes())));
                 }
                 QueryStage::Overrides | QueryStage::Counters => {
                     return Ok(ProtocolAction::Done {
                         answer: self.take_answer(),
-                        farewell: message(b'X', b""),
+                        farewell: encode_message(b'X', b""),
                     });
                 }
             },
@@ -294,8 +296,8 @@ impl client_protocol::ProtocolClient for PostgresClient {
 }
 
 impl PostgresClient {
-    /// The complete answer. A line of its own says that all overrides were sent, since there may be
-    /// none.
+    /// The complete answer. A line states whether all overrides were sent, because an empty list
+    /// may be complete.
     fn take_answer(&mut self) -> Vec<u8> {
         let mut answer = std::mem::take(&mut self.answer);
         if !self.overrides_refused {
@@ -317,8 +319,8 @@ impl PostgresClient {
     }
 }
 
-/// A row as a line; standby names are reduced to their shape.
-fn row_line(row: &[&[u8]]) -> String {
+/// Formats a row as a line; standby names are reduced to their shape.
+fn format_row(row: &[&[u8]]) -> String {
     let value =
         |name: &&[u8], value: &[u8]| redact::postgres_value(&String::from_utf8_lossy(name), value);
     let fields = row
@@ -345,7 +347,7 @@ fn parse_row(body: &[u8]) -> Option<Vec<&[u8]>> {
     Some(fields)
 }
 
-/// The major release in a parameter's status, where that is `server_version`.
+/// The major release; `None` if the parameter is not `server_version`.
 fn parse_major(status: &[u8]) -> Option<u64> {
     let version = status.strip_prefix(b"server_version\0")?;
     let digits = version
@@ -356,7 +358,6 @@ fn parse_major(status: &[u8]) -> Option<u64> {
     String::from_utf8(digits).ok()?.parse().ok()
 }
 
-/// The primary message of an error.
 fn error_message(body: &[u8]) -> String {
     let message = body
         .split(|b| *b == 0)
@@ -373,9 +374,9 @@ mod tests {
 
     fn ready_messages() -> Vec<u8> {
         [
-            message(b'R', &[0; 4]),
-            message(b'S', b"server_version\x0016\0"),
-            message(b'Z', b"I"),
+            encode_message(b'R', &[0; 4]),
+            encode_message(b'S', b"server_version\x0016\0"),
+            encode_message(b'Z', b"I"),
         ]
         .concat()
     }
@@ -387,7 +388,7 @@ mod tests {
             body.extend_from_slice(&length.to_be_bytes());
             body.extend_from_slice(field.unwrap_or_default().as_bytes());
         }
-        message(b'D', &body)
+        encode_message(b'D', &body)
     }
 
     #[test]
@@ -408,8 +409,8 @@ mod tests {
                 Some("2 (berlin, \"Hans\", *)"),
                 None,
             ]),
-            message(b'C', b"SELECT 2\0"),
-            message(b'Z', b"I"),
+            encode_message(b'C', b"SELECT 2\0"),
+            encode_message(b'Z', b"I"),
             data_row(&[
                 Some("(override)"),
                 Some("app"),
@@ -417,10 +418,10 @@ mod tests {
                 Some("synchronous_commit"),
                 Some("off"),
             ]),
-            message(b'C', b"SELECT 1\0"),
-            message(b'Z', b"I"),
+            encode_message(b'C', b"SELECT 1\0"),
+            encode_message(b'Z', b"I"),
             data_row(&[Some("(wal_position)"), Some("83886080")]),
-            message(b'Z', b"I"),
+            encode_message(b'Z', b"I"),
         ]
         .concat();
         for byte in [ready_messages(), rows].concat() {
@@ -432,17 +433,17 @@ mod tests {
         let answer = b"fsync\ton\t\tfile\t/a\\x09b\t3\nsynchronous_standby_names\tFIRST 2 (_, _, _)\t\n(overrides)\tall\n\
             (override)\tapp\t\tsynchronous_commit\toff\n(wal_position)\t83886080\n"
             .to_vec();
-        let say = |query: String| ProtocolAction::Send(message(b'Q', query.as_bytes()));
+        let say = |query: String| ProtocolAction::Send(encode_message(b'Q', query.as_bytes()));
         let done = ProtocolAction::Done {
             answer,
-            farewell: message(b'X', b""),
+            farewell: encode_message(b'X', b""),
         };
         let counters = say(counters_query(16).unwrap());
         assert_eq!(
             steps,
             [
                 say(settings_query()),
-                say(overrides_query()),
+                say(commit_overrides_query()),
                 counters,
                 done
             ]
@@ -451,7 +452,7 @@ mod tests {
 
     #[test]
     fn demands_and_errors_are_denials() {
-        let password = message(b'R', &3u32.to_be_bytes());
+        let password = encode_message(b'R', &3u32.to_be_bytes());
         assert_eq!(
             PostgresClient::default()
                 .handle_bytes(&password)
@@ -459,7 +460,7 @@ mod tests {
                 .kind,
             HostErrorKind::Denied
         );
-        let error = message(b'E', b"SFATAL\0C28000\0Mrole \"x\x1b\" does not exist\0\0");
+        let error = encode_message(b'E', b"SFATAL\0C28000\0Mrole \"x\x1b\" does not exist\0\0");
         let miss = PostgresClient::default().handle_bytes(&error).unwrap_err();
         assert_eq!(
             miss,
@@ -467,13 +468,14 @@ mod tests {
         );
         assert!(
             PostgresClient::default()
-                .handle_bytes(&message(b'Z', b"I"))
+                .handle_bytes(&encode_message(b'Z', b"I"))
                 .is_err(),
             "ready without having let us in"
         );
     }
 
-    /// The answer when this many overrides are sent and then the server refuses, or does not.
+    /// The answer after a server has sent this many overrides; if `refused`, an error then ends
+    /// each query.
     fn answer_with_overrides(overrides: usize, refused: bool) -> String {
         let mut conversation = PostgresClient::default();
         let one = data_row(&[
@@ -484,11 +486,11 @@ mod tests {
             Some("off"),
         ]);
         let end = if refused {
-            message(b'E', b"SERROR\0Mno\0\0")
+            encode_message(b'E', b"SERROR\0Mno\0\0")
         } else {
-            message(b'C', b"SELECT\0")
+            encode_message(b'C', b"SELECT\0")
         };
-        let ready_again = || message(b'Z', b"I");
+        let ready_again = || encode_message(b'Z', b"I");
         let all = [
             ready_messages(),
             ready_again(),
@@ -523,7 +525,7 @@ mod tests {
             prop_oneof![
                 any::<Vec<u8>>(),
                 Just(ready_messages()),
-                (prop::sample::select(b"RSKZEDTCN".to_vec()), any::<Vec<u8>>()).prop_map(|(k, b)| message(k, &b)),
+                (prop::sample::select(b"RSKZEDTCN".to_vec()), any::<Vec<u8>>()).prop_map(|(k, b)| encode_message(k, &b)),
             ], 0..6)
         ) {
             let mut conversation = PostgresClient::default();

@@ -1,9 +1,10 @@
-//! Database servers among the processes, their users, and their command lines and environments.
+//! Finds database servers among the processes, and reads their users, command lines and
+//! environments.
 //!
-//! Worker processes have a server's name too, so only processes whose parent is no server are
-//! reported. Anyone can name a process like a server; the collectors decide by the user reported
-//! here whether to believe it. A set-user-ID program started through a link can be called
-//! `postgres`: its users then differ, and there is no user to read it as.
+//! A server's workers carry its name too, so a process whose parent is a server is not reported.
+//! Any user can give a process a server's name; the collectors use the user reported here to decide
+//! whether to believe it. No user is reported for a process whose real and effective users differ:
+//! someone may have started a set-user-ID program through a link named `postgres`.
 
 use std::collections::BTreeMap;
 use std::fmt::Write as _;
@@ -16,30 +17,31 @@ use nix::sys::stat::{major, minor};
 use rustix::time::{ClockId, Timespec, clock_gettime};
 
 use super::files;
-use crate::bounds::SERVERS_OF_A_USER;
 use crate::host::{HostError, HostErrorKind, NOBODY, redact};
+use crate::limits::SERVERS_OF_A_USER;
 use crate::servers;
 use crate::subprocess::credentials::Credentials;
 use crate::text;
 
-/// The longest command line that is read, in bytes. A longer one is refused, since the last option
-/// wins and could be cut off.
+/// The longest command line that is read, in bytes. A longer one is refused: the last option wins,
+/// and could be cut off.
 const LONGEST_COMMAND_LINE: usize = 64 << 10;
 
-/// The same for an environment, in bytes.
+/// The longest environment that is read, in bytes. A longer one is refused, like a longer command
+/// line.
 const LONGEST_ENVIRONMENT: usize = 512 << 10;
 
 /// Descriptors examined per process: a server opens its system tablespace among the first.
 const MAX_DESCRIPTORS: usize = 4096;
 
-/// The user of a process; `None` where it has several, or one without a number here, which is shown
-/// as nobody.
-pub fn process_user(status: &[u8]) -> Option<u32> {
-    single_id(status, "Uid:").filter(|uid| *uid != NOBODY)
+/// The user of a process. `None` if the process has several users, or a user that is not mapped in
+/// this namespace and appears as nobody.
+pub fn parse_process_user(status: &[u8]) -> Option<u32> {
+    parse_single_id(status, "Uid:").filter(|uid| *uid != NOBODY)
 }
 
-/// User and groups of a process; `None` where an id has several values.
-pub fn credentials(status: &[u8]) -> Option<Credentials> {
+/// User and groups of a process. `None` if the real, effective, saved and file-system ids differ.
+pub fn parse_credentials(status: &[u8]) -> Option<Credentials> {
     let text = String::from_utf8_lossy(status);
     let groups = text.lines().find_map(|line| line.strip_prefix("Groups:"))?;
     let groups = groups
@@ -47,14 +49,15 @@ pub fn credentials(status: &[u8]) -> Option<Credentials> {
         .filter_map(|group| group.parse().ok())
         .collect();
     Some(Credentials {
-        uid: process_user(status)?,
-        gid: single_id(status, "Gid:")?,
+        uid: parse_process_user(status)?,
+        gid: parse_single_id(status, "Gid:")?,
         groups,
     })
 }
 
-/// The id after this word, if the real, effective, saved and file-system ids are the same.
-fn single_id(status: &[u8], word: &str) -> Option<u32> {
+/// The id after `word`, such as `Uid:`. `None` if the real, effective, saved and file-system ids
+/// differ.
+fn parse_single_id(status: &[u8], word: &str) -> Option<u32> {
     let text = String::from_utf8_lossy(status);
     let line = text.lines().find_map(|line| line.strip_prefix(word))?;
     let ids: Vec<u32> = line
@@ -71,25 +74,26 @@ struct ServerProcess {
     program: &'static str,
 }
 
-/// `pid ppid uid program` per line, and `more uid count` for a user with more than are listed.
-/// Users are sorted by id, so system accounts come first. A program that is run for its version, by
-/// us or by another, is no server.
-pub fn servers() -> Result<Vec<u8>, HostError> {
+/// `pid ppid uid program` per line, and `more uid count` for a user with more servers than are
+/// listed. Users are sorted by id, so system accounts come first. A program that was started only
+/// to print its version does not count as a server.
+pub fn list_servers() -> Result<Vec<u8>, HostError> {
     let mut users: BTreeMap<Option<u32>, (Vec<ServerProcess>, usize)> = BTreeMap::new();
     let mut found = BTreeMap::new();
     for pid in files::process_ids()? {
         let pid = pid?;
-        let Some(program) = unless_hidden(server_program(pid))?.flatten() else {
+        let Some(program) = none_if_hidden(server_program(pid))?.flatten() else {
             continue;
         };
-        let Some(stat) = unless_hidden(files::read(Path::new(&format!("/proc/{pid}/stat"))))?
+        let Some(stat) = none_if_hidden(files::read_file(Path::new(&format!("/proc/{pid}/stat"))))?
         else {
             continue;
         };
-        let arguments = unless_hidden(files::read(Path::new(&format!("/proc/{pid}/cmdline"))))?;
+        let arguments =
+            none_if_hidden(files::read_file(Path::new(&format!("/proc/{pid}/cmdline"))))?;
         if let Some((_, parent)) = comm_and_parent(&stat)
             && parent != process::id()
-            && !arguments.is_some_and(|arguments| only_asks_version(&arguments))
+            && !arguments.is_some_and(|arguments| is_version_request(&arguments))
         {
             found.insert(pid, (parent, program));
         }
@@ -99,11 +103,11 @@ pub fn servers() -> Result<Vec<u8>, HostError> {
         if pids.contains(&parent) {
             continue;
         }
-        let status = files::read(Path::new(&format!("/proc/{pid}/status")));
-        let Some(status) = unless_hidden(status)? else {
+        let status = files::read_file(Path::new(&format!("/proc/{pid}/status")));
+        let Some(status) = none_if_hidden(status)? else {
             continue;
         };
-        let (told, more) = users.entry(process_user(&status)).or_default();
+        let (told, more) = users.entry(parse_process_user(&status)).or_default();
         if told.len() < SERVERS_OF_A_USER {
             told.push(ServerProcess {
                 pid,
@@ -132,8 +136,8 @@ pub fn servers() -> Result<Vec<u8>, HostError> {
     Ok(lines.into_bytes())
 }
 
-/// Whether a command line, whose words end with NUL, only asks for the version.
-fn only_asks_version(command_line: &[u8]) -> bool {
+/// Whether the only argument requests the version; every word ends with NUL.
+fn is_version_request(command_line: &[u8]) -> bool {
     let mut words = command_line
         .strip_suffix(b"\0")
         .unwrap_or(command_line)
@@ -142,9 +146,9 @@ fn only_asks_version(command_line: &[u8]) -> bool {
     matches!(words.next(), Some(b"--version" | b"-V")) && words.next().is_none()
 }
 
-/// An answer about a process; `None` where it has ended or is hidden from us (`hidepid`). With any
-/// other error a running server could be missing from the list.
-fn unless_hidden<T>(answer: Result<T, HostError>) -> Result<Option<T>, HostError> {
+/// `None` if the process has ended or is hidden from us (`hidepid`). Any other error is kept,
+/// because a running server could be missing from the list.
+fn none_if_hidden<T>(answer: Result<T, HostError>) -> Result<Option<T>, HostError> {
     match answer {
         Ok(answer) => Ok(Some(answer)),
         Err(miss) => match miss.kind {
@@ -156,8 +160,8 @@ fn unless_hidden<T>(answer: Result<T, HostError>) -> Result<Option<T>, HostError
     }
 }
 
-/// `major minor inode` of each file called `ibdata1` that a process has open.
-pub fn tablespaces(pid: u32) -> Result<Vec<u8>, HostError> {
+/// The files named `ibdata1` that a process has open: `major minor inode`, one per line.
+pub fn open_innodb_tablespaces(pid: u32) -> Result<Vec<u8>, HostError> {
     let directory = format!("/proc/{pid}/fd");
     let mut lines = String::new();
     for entry in fs::read_dir(&directory)
@@ -165,7 +169,8 @@ pub fn tablespaces(pid: u32) -> Result<Vec<u8>, HostError> {
         .take(MAX_DESCRIPTORS)
     {
         let link = entry.map_err(|e| files::host_error(&e))?.path();
-        // The link's text is not trusted; its target is examined without opening it.
+        // The link's text only preselects by name; stat(2) through the link identifies the file
+        // without opening it.
         let named =
             fs::read_link(&link).is_ok_and(|to| to.as_os_str().as_bytes().ends_with(b"/ibdata1"));
         if let Ok(found) = fs::metadata(&link)
@@ -183,26 +188,26 @@ pub fn tablespaces(pid: u32) -> Result<Vec<u8>, HostError> {
     Ok(lines.into_bytes())
 }
 
-/// The server program of a process, by its executable, or by its name where that cannot be read: a
-/// server can be started under another name. Kernel threads, most of all processes, have no
-/// executable and are skipped.
+/// The server program that a process runs, by its executable, because a server can be started under
+/// another name. If the link to the executable cannot be read, the process name decides. Kernel
+/// threads, which are most processes, have no executable and are skipped.
 fn server_program(pid: u32) -> Result<Option<&'static str>, HostError> {
     let by_file = match fs::read_link(format!("/proc/{pid}/exe")) {
         Ok(file) => file
             .file_name()
-            .and_then(|name| servers::server_program(name.as_bytes())),
+            .and_then(|name| servers::find_server_program(name.as_bytes())),
         Err(e) if e.kind() == io::ErrorKind::NotFound => return Ok(None),
         Err(_) => None,
     };
     let program = match by_file {
         Some(program) => Some(program),
-        None => servers::server_program(files::command_name(pid)?.trim_ascii_end()),
+        None => servers::find_server_program(files::command_name(pid)?.trim_ascii_end()),
     };
     Ok(program.map(|(name, _)| name))
 }
 
-/// Command name and parent from proc_pid_stat(5). The name is in parentheses and may contain
-/// parentheses itself.
+/// Command name and parent from proc_pid_stat(5). The name is in parentheses and may itself contain
+/// parentheses.
 fn comm_and_parent(stat: &[u8]) -> Option<(String, u32)> {
     let open = stat.iter().position(|b| *b == b'(')?;
     let close = stat.iter().rposition(|b| *b == b')')?;
@@ -211,27 +216,27 @@ fn comm_and_parent(stat: &[u8]) -> Option<(String, u32)> {
     Some((comm, rest.split_ascii_whitespace().nth(1)?.parse().ok()?))
 }
 
-/// A tick of process times in nanoseconds: USER_HZ is 100 on every supported machine
+/// Nanoseconds per tick of process times: USER_HZ is 100 on every supported machine
 /// (proc_pid_stat(5)).
 const TICK_NANOS: u64 = 10_000_000;
 
 /// Start time of a process, in nanoseconds since 1970 by the current clock.
 pub fn process_start(pid: u32) -> Result<Vec<u8>, HostError> {
-    let stat = files::read(Path::new(&format!("/proc/{pid}/stat")))?;
-    // The time between the two readings makes the start too early, never too late.
+    let stat = files::read_file(Path::new(&format!("/proc/{pid}/stat")))?;
+    // The delay between the two readings makes the start too early, never too late.
     let now = clock_gettime(ClockId::Realtime);
     let since_boot = clock_gettime(ClockId::Boottime);
     let nanos = start_nanos(&stat, now, since_boot).ok_or_else(|| {
         HostError::new(
             HostErrorKind::Failed,
-            "the kernel does not report its start time",
+            "the kernel does not report when the process started",
         )
     })?;
     Ok(format!("{nanos}\n").into_bytes())
 }
 
-/// The 22nd field of proc_pid_stat(5), ticks since boot, converted to the current clock. The name
-/// before it may hold anything.
+/// Start time in nanoseconds since 1970, from the ticks since boot in field 22 of proc_pid_stat(5).
+/// `now` and `since_boot` are the current time on the two clocks.
 fn start_nanos(stat: &[u8], now: Timespec, since_boot: Timespec) -> Option<u64> {
     let behind = stat.iter().rposition(|b| *b == b')')? + 1;
     let text = str::from_utf8(stat.get(behind..)?).ok()?;
@@ -247,14 +252,14 @@ fn nanoseconds(time: Timespec) -> Option<u64> {
     seconds.checked_add(u64::try_from(time.tv_nsec).ok()?)
 }
 
-pub fn command_line(pid: u32) -> Result<Vec<u8>, HostError> {
-    let text = files::read(Path::new(&format!("/proc/{pid}/cmdline")))?;
-    check_length(&text, LONGEST_COMMAND_LINE).map(|()| redact::command_line(&text))
+pub fn redacted_command_line(pid: u32) -> Result<Vec<u8>, HostError> {
+    let text = files::read_file(Path::new(&format!("/proc/{pid}/cmdline")))?;
+    check_length(&text, LONGEST_COMMAND_LINE).map(|()| redact::redact_command_line(&text))
 }
 
-pub fn environment(pid: u32) -> Result<Vec<u8>, HostError> {
-    let text = files::read(Path::new(&format!("/proc/{pid}/environ")))?;
-    check_length(&text, LONGEST_ENVIRONMENT).map(|()| redact::environment(&text))
+pub fn redacted_environment(pid: u32) -> Result<Vec<u8>, HostError> {
+    let text = files::read_file(Path::new(&format!("/proc/{pid}/environ")))?;
+    check_length(&text, LONGEST_ENVIRONMENT).map(|()| redact::redact_environment(&text))
 }
 
 fn check_length(text: &[u8], longest: usize) -> Result<(), HostError> {
@@ -263,7 +268,7 @@ fn check_length(text: &[u8], longest: usize) -> Result<(), HostError> {
     }
     let says = format!(
         "is longer than {}, too long for a server",
-        text::bytes(longest as u64)
+        text::format_bytes(longest as u64)
     );
     Err(HostError::new(HostErrorKind::Failed, says))
 }
@@ -278,8 +283,8 @@ mod tests {
     #[test]
     fn a_program_run_for_its_version_is_told_from_a_server() {
         assert!(
-            only_asks_version(b"/usr/sbin/mariadbd\0--version\0")
-                && only_asks_version(b"postgres\0-V\0")
+            is_version_request(b"/usr/sbin/mariadbd\0--version\0")
+                && is_version_request(b"postgres\0-V\0")
         );
         for server in [
             &b"postgres\0"[..],
@@ -287,7 +292,7 @@ mod tests {
             b"mariadbd\0--version\0--datadir=/x\0",
             b"postgres\0-D\0-V\0",
         ] {
-            assert!(!only_asks_version(server), "{server:?}");
+            assert!(!is_version_request(server), "{server:?}");
         }
     }
 
@@ -302,8 +307,8 @@ mod tests {
     fn what_we_run_ourselves_is_no_server() {
         let directory = tempfile::tempdir().unwrap();
         let path = directory.path().join("mariadbd");
-        // By another process: a child of another test could still hold what this one has open for
-        // writing.
+        // `cp` runs as a process of its own: a child forked by another test could still hold a file
+        // of this process open for writing.
         assert!(
             process::Command::new("cp")
                 .arg("/bin/sleep")
@@ -312,7 +317,7 @@ mod tests {
                 .success()
         );
         let mut child = process::Command::new(&path).arg("1000").spawn().unwrap();
-        let (of_child, listed) = (server_program(child.id()), servers().unwrap());
+        let (of_child, listed) = (server_program(child.id()), list_servers().unwrap());
         child.kill_in_time();
         assert_eq!(of_child, Ok(Some("mariadbd")), "it looks like one");
         let listed = String::from_utf8(listed).unwrap();
@@ -326,7 +331,7 @@ mod tests {
     #[test]
     fn only_what_has_ended_or_is_hidden_is_left_out() {
         use nix::errno::Errno;
-        let asked = |errno: Errno| unless_hidden::<()>(Err(files::host_error(&errno.into())));
+        let asked = |errno: Errno| none_if_hidden::<()>(Err(files::host_error(&errno.into())));
         for hidden in [Errno::ENOENT, Errno::ESRCH, Errno::EACCES, Errno::EPERM] {
             assert_eq!(asked(hidden), Ok(None), "{hidden}");
         }
@@ -346,17 +351,20 @@ mod tests {
             format!("Name:\tx\nUid:\t{uid}\nGid:\t{gid}\nGroups:\t5 7 \n").into_bytes()
         };
         assert_eq!(
-            process_user(&status("26\t26\t26\t26", "9\t9\t9\t9")),
+            parse_process_user(&status("26\t26\t26\t26", "9\t9\t9\t9")),
             Some(26)
         );
-        assert_eq!(process_user(&status("4242\t0\t0\t0", "9\t9\t9\t9")), None);
         assert_eq!(
-            process_user(&status("65534\t65534\t65534\t65534", "9\t9\t9\t9")),
+            parse_process_user(&status("4242\t0\t0\t0", "9\t9\t9\t9")),
+            None
+        );
+        assert_eq!(
+            parse_process_user(&status("65534\t65534\t65534\t65534", "9\t9\t9\t9")),
             None,
             "has no number here"
         );
-        assert_eq!(process_user(b"Uid:\t1\n"), None);
-        let of = |gid| credentials(&status("26\t26\t26\t26", gid));
+        assert_eq!(parse_process_user(b"Uid:\t1\n"), None);
+        let of = |gid| parse_credentials(&status("26\t26\t26\t26", gid));
         assert_eq!(
             of("9\t9\t9\t9"),
             Some(Credentials {
@@ -398,12 +406,12 @@ mod tests {
             told(std::process::id()) > 1_600_000_000_000_000_000,
             "in nanoseconds"
         );
-        let text = String::from_utf8(servers().unwrap()).unwrap();
+        let text = String::from_utf8(list_servers().unwrap()).unwrap();
         assert!(
             text.lines().all(|line| line.split(' ').count() >= 3),
             "{text}"
         );
-        assert_eq!(command_line(std::process::id()).unwrap(), b"");
+        assert_eq!(redacted_command_line(std::process::id()).unwrap(), b"");
     }
 
     proptest! {
@@ -419,8 +427,8 @@ mod tests {
                 prop_assert!(!comm.chars().any(text::is_display_unsafe));
             }
             start_nanos(&bytes, Timespec { tv_sec: 2, tv_nsec: 0 }, Timespec { tv_sec: 1, tv_nsec: 0 });
-            process_user(&bytes);
-            credentials(&bytes);
+            parse_process_user(&bytes);
+            parse_credentials(&bytes);
         }
     }
 }

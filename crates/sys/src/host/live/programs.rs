@@ -1,9 +1,10 @@
 //! Runs the few programs of the allow-list, always for reading.
 //!
-//! A program is taken from fixed system directories only, and only if nobody but root could have
-//! put it there. It runs without a shell, with an empty environment in the C locale, in its own
-//! process group, and is killed at the deadline, without waiting if it cannot be killed. The
-//! working directory allows no new files, because RAID tools write logs wherever they start.
+//! A program is taken only from fixed system directories, and only if nobody but root can change
+//! the program or its directories. The program runs without a shell, with an empty environment in
+//! the C locale, in its own process group, until a deadline. A killed program is not waited for if
+//! it may be stuck. The working directory allows no new files, because RAID tools write logs into
+//! theirs.
 
 use std::fs;
 use std::io::{self, Read};
@@ -25,33 +26,35 @@ use crate::text;
 
 const DEADLINE: Duration = Duration::from_secs(5);
 
-/// The same for the tools of RAID controllers, which query their firmware and every disk behind it.
+/// Time limit for tools of RAID controllers, which query the firmware and every disk behind the
+/// controller.
 const CONTROLLER_DEADLINE: Duration = Duration::from_secs(20);
 
-/// Pauses while a program exits that has closed its output: most have exited after the first.
+/// First pause between checks whether a program that has closed its output has exited. Pauses
+/// double, up to [`LONGEST_PAUSE`].
 const SHORTEST_PAUSE: Duration = Duration::from_micros(20);
 const LONGEST_PAUSE: Duration = Duration::from_millis(1);
 
 /// The working directory of programs: not even root can create a file there.
 const WORKING_DIRECTORY: &str = "/proc";
 
-/// The largest output that is kept, in bytes.
+/// Limit on the output of a program, in bytes; further output is discarded.
 const LARGEST_OUTPUT: usize = 1 << 20;
 
 const DIRECTORIES: [&str; 4] = ["/usr/sbin", "/sbin", "/usr/bin", "/bin"];
 
-pub fn run(tool: Tool, arguments: &[String]) -> Result<Vec<u8>, HostError> {
+pub fn run_tool(tool: Tool, arguments: &[String]) -> Result<Vec<u8>, HostError> {
     if !tool.is_read_only(arguments) {
         return Err(HostError::new(
             HostErrorKind::Failed,
-            "walwise does not allow this use of the program",
+            "walwise does not run this program with these arguments",
         ));
     }
     if let (Tool::PgControldata(_), [_, directory]) = (tool, arguments) {
-        check_control_file(Path::new(directory))?;
+        check_pg_control_file(Path::new(directory))?;
     }
-    let candidates = candidates(tool);
-    let (name, program) = find_trusted(&candidates)?;
+    let candidates = program_paths(tool);
+    let (name, program) = find_trusted_program(&candidates)?;
     let (deadline, printed_counts) = match tool.row().answer {
         OutputPolicy::Success => (DEADLINE, false),
         OutputPolicy::Printed => (DEADLINE, true),
@@ -64,19 +67,19 @@ pub fn run(tool: Tool, arguments: &[String]) -> Result<Vec<u8>, HostError> {
     )
 }
 
-/// Where a program of the system is, if nobody but root could have put it there.
-pub fn location(name: &str) -> Result<PathBuf, HostError> {
+/// The path of a system program; fails if a user other than root can change the program.
+pub fn find_program(name: &str) -> Result<PathBuf, HostError> {
     let candidates = DIRECTORIES.map(|place| Path::new(place).join(name));
-    find_trusted(&candidates).map(|(_, program)| program)
+    find_trusted_program(&candidates).map(|(_, program)| program)
 }
 
-/// Runs a system program that creates something; the caller has checked its arguments.
-pub fn run_maker(
+/// Runs a system program that creates something; the caller has checked the arguments.
+pub fn run_trial_tool(
     name: &str,
     arguments: &[String],
     deadline: Duration,
 ) -> Result<Vec<u8>, HostError> {
-    let program = location(name)?;
+    let program = find_program(name)?;
     command_output(
         Command::new(program).arg0(name).args(arguments),
         deadline,
@@ -84,9 +87,10 @@ pub fn run_maker(
     )
 }
 
-/// Makes sure that pg_controldata finds a regular file: it would also open a pipe or a device.
-fn check_control_file(directory: &Path) -> Result<(), HostError> {
-    match files::PathHandle::resolve(&directory.join("global/pg_control"))?.kind {
+/// Refuses a control file that is not a regular file: pg_controldata would also open a pipe or a
+/// device.
+fn check_pg_control_file(directory: &Path) -> Result<(), HostError> {
+    match files::PathHandle::from_path(&directory.join("global/pg_control"))?.kind {
         FileType::RegularFile => Ok(()),
         _ => Err(HostError::new(
             HostErrorKind::Failed,
@@ -95,7 +99,7 @@ fn check_control_file(directory: &Path) -> Result<(), HostError> {
     }
 }
 
-/// Where Debian, SUSE, the project's own RPMs and Alpine install a PostgreSQL program.
+/// Paths used by Debian, SUSE, PostgreSQL's own RPMs and Alpine, in this order.
 fn postgres_paths(major: u32, name: &str) -> Vec<PathBuf> {
     [
         format!("/usr/lib/postgresql/{major}/bin/{name}"),
@@ -107,7 +111,7 @@ fn postgres_paths(major: u32, name: &str) -> Vec<PathBuf> {
     .to_vec()
 }
 
-fn candidates(tool: Tool) -> Vec<PathBuf> {
+fn program_paths(tool: Tool) -> Vec<PathBuf> {
     let name = tool.row().name;
     let within = |directories: &[&str], names: &[&str]| {
         let all = directories
@@ -129,9 +133,9 @@ fn candidates(tool: Tool) -> Vec<PathBuf> {
     }
 }
 
-/// The first existing path, as named and with links resolved. A program that users other than root
-/// can change is refused.
-fn find_trusted(candidates: &[PathBuf]) -> Result<(&Path, PathBuf), HostError> {
+/// The first existing candidate, as given and with links resolved. A program that users other than
+/// root can change is refused.
+fn find_trusted_program(candidates: &[PathBuf]) -> Result<(&Path, PathBuf), HostError> {
     for candidate in candidates {
         match fs::canonicalize(candidate) {
             Ok(program) => {
@@ -144,8 +148,7 @@ fn find_trusted(candidates: &[PathBuf]) -> Result<(&Path, PathBuf), HostError> {
     Err(HostError::new(HostErrorKind::Absent, "not installed"))
 }
 
-/// Refuses a file that anyone but root could have put there or can change, by it and every
-/// directory above it.
+/// Refuses a program if a user other than root owns or can write the file or a directory above.
 fn check_root_only(program: &Path) -> Result<(), HostError> {
     let refuse = |why: String| {
         Err(HostError::new(
@@ -166,9 +169,9 @@ fn check_root_only(program: &Path) -> Result<(), HostError> {
     }
 }
 
-/// Runs a checked program in its own process group, which no terminal signal reaches. With
-/// `printed_counts` its output is the answer even on failure: such tools report the state of a
-/// controller or disk by their status, and in words too.
+/// Runs a checked program in its own process group, which terminal signals do not reach. With
+/// `printed_counts`, output is the answer even on failure, because such tools report the state of a
+/// controller or disk by their exit status too.
 fn command_output(
     command: &mut Command,
     deadline: Duration,
@@ -219,8 +222,8 @@ fn command_output(
     ))
 }
 
-/// The line of an error output that gives the reason: the last one, as earlier ones are warnings.
-/// Indented lines continue another, as in mount(8)'s hint at dmesg.
+/// The line of error output that gives the reason: the last one, because earlier lines are
+/// warnings. An indented line continues the line before, as in mount(8)'s hint to use dmesg.
 fn error_line(complaint: &str) -> Option<&str> {
     let mut lines = complaint
         .lines()
@@ -256,7 +259,7 @@ fn collect_output(
         if left.is_zero() {
             return Err(DeadlinePassed);
         }
-        // A signal only causes another iteration.
+        // If a signal interrupts the wait, the loop waits again.
         let _ = poll(
             &mut waiting,
             PollTimeout::try_from(left).unwrap_or(PollTimeout::MAX),
@@ -279,7 +282,7 @@ fn collect_output(
     loop {
         match process.try_wait() {
             Ok(Some(status)) => return Ok((printed, complaints, status)),
-            // It closed its output, so it is about to exit.
+            // The program has closed its output, so it is about to exit.
             Ok(None) if Instant::now() < deadline => std::thread::sleep(pause),
             Ok(None) | Err(_) => return Err(DeadlinePassed),
         }
@@ -287,7 +290,7 @@ fn collect_output(
     }
 }
 
-/// Reads what is available; false at the end.
+/// Reads the available bytes; returns false at the end.
 fn read_available(pipe: Option<&mut impl Read>, into: &mut Vec<u8>) -> bool {
     let mut piece = [0; 8192];
     match pipe.map(|pipe| pipe.read(&mut piece)) {
@@ -354,7 +357,7 @@ mod tests {
     fn no_log_is_left_where_a_program_stands() {
         let script = "umask 0; : > storcli.log; ls storcli.log; pwd";
         let answer = command_output(Command::new("/bin/sh").args(["-c", script]), PATIENT, true);
-        // The shell may end at the failed redirection or go on; nothing is there either way.
+        // The shell may exit or continue after the failed redirection; neither creates a file.
         let text = answer.map_or_else(|miss| miss.detail, |text| String::from_utf8(text).unwrap());
         assert!(!text.lines().any(|line| line == "storcli.log"), "{text}");
         assert!(!Path::new("/proc/storcli.log").exists());
@@ -366,7 +369,7 @@ mod tests {
         fs::create_dir(data.path().join("global")).unwrap();
         let file = data.path().join("global/pg_control");
         let arguments = ["-D".to_owned(), data.path().to_str().unwrap().to_owned()];
-        let asked = || run(Tool::PgControldata(15), &arguments).unwrap_err();
+        let asked = || run_tool(Tool::PgControldata(15), &arguments).unwrap_err();
         assert_eq!(asked().kind, HostErrorKind::Absent);
         nix::unistd::mkfifo(&file, nix::sys::stat::Mode::S_IRWXU).unwrap();
         assert_eq!(asked().detail, "its control file is not a regular file");
@@ -384,13 +387,15 @@ mod tests {
         let link = dir.path().join("link");
         symlink(&program, &link).unwrap();
         for candidate in [&program, &link] {
-            // The directory is writable by others or not ours, and so is the file, whoever runs
-            // this test.
-            let miss = find_trusted(&[dir.path().join("none"), candidate.clone()]).unwrap_err();
+            // Every user can write the program, so even root must refuse to run it.
+            let miss =
+                find_trusted_program(&[dir.path().join("none"), candidate.clone()]).unwrap_err();
             assert_eq!(miss.kind, HostErrorKind::Denied);
         }
         assert_eq!(
-            find_trusted(&[dir.path().join("none")]).unwrap_err().kind,
+            find_trusted_program(&[dir.path().join("none")])
+                .unwrap_err()
+                .kind,
             HostErrorKind::Absent
         );
         assert_eq!(
@@ -431,7 +436,7 @@ mod tests {
 
     #[test]
     fn a_program_that_does_not_end_is_killed() {
-        // It keeps its output open in a process of its own, which has to go too.
+        // A grandchild keeps the output open and must be killed too.
         let script = "sleep 1000 & sleep 1000";
         let miss = command_output(
             Command::new("/bin/sh").args(["-c", script]),

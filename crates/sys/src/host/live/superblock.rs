@@ -1,20 +1,19 @@
-//! Reads the superblock of a file system from its device: features, cluster size and UUID.
+//! Reads features, cluster size and UUID of a file system from the superblock on its device.
 //!
-//! No tool is run, because `dumpe2fs` and `xfs_db` make the kernel write (fsync and BLKFLSBUF on
-//! the device). ext4 is read through the page cache, which holds its buffers: a direct read would
-//! write out the dirty page. XFS is read with direct I/O: it has its own buffers, and a page in the
-//! device's cache may be older than the disk.
+//! Tools are not used, because `dumpe2fs` and `xfs_db` make the kernel write (fsync and BLKFLSBUF
+//! on the device). ext4 is read through the page cache, which holds its buffers: a direct read
+//! would write out the dirty page. XFS is read with direct I/O: XFS has buffers of its own, so a
+//! page in the device's cache may be older than the disk.
 
-mod block {
-    //! The bytes of a superblock: numbers at an offset, names of bits, and why bytes are none.
+mod superblock_bytes {
+    //! Access to the bytes of a superblock: numbers at an offset, and names of bits.
 
     #[derive(Clone, Copy, Debug, PartialEq, Eq)]
     pub enum SuperblockError {
-        /// Another format, or too few bytes.
+        /// The block has another format, or too few bytes.
         WrongFormat,
-        /// The checksum is wrong, as while the kernel updates the block.
+        /// The checksum is wrong, which happens while the kernel updates the block.
         Checksum,
-        /// A sector size that is not supported.
         SectorSize,
     }
 
@@ -28,14 +27,14 @@ mod block {
         }
     }
 
-    /// `N` bytes at this offset; `None` where there are too few.
-    pub fn bytes<const N: usize>(block: &[u8], at: usize) -> Option<[u8; N]> {
+    /// `N` bytes at this offset; `None` if the block is too short.
+    pub fn bytes_at<const N: usize>(block: &[u8], at: usize) -> Option<[u8; N]> {
         block.get(at..)?.first_chunk().copied()
     }
 
     /// The 16 bytes at this offset as a UUID (RFC 4122).
-    pub fn uuid(block: &[u8], at: usize) -> Option<String> {
-        let digits = format!("{:032x}", u128::from_be_bytes(bytes(block, at)?));
+    pub fn uuid_at(block: &[u8], at: usize) -> Option<String> {
+        let digits = format!("{:032x}", u128::from_be_bytes(bytes_at(block, at)?));
         let ranges = [0..8, 8..12, 12..16, 16..20, 20..32];
         Some(
             ranges
@@ -44,8 +43,8 @@ mod block {
         )
     }
 
-    /// Names of the bits that are set, the lowest first; a bit without a name is `prefix` and its
-    /// number.
+    /// Names of the bits that are set, the lowest first. A bit without a name becomes `prefix` and
+    /// the bit's number.
     pub fn bit_names<'a>(
         bits: u32,
         names: &'a [(u32, &'static str)],
@@ -60,15 +59,12 @@ mod block {
     }
 }
 mod crc32c {
-    //! CRC-32C (Castagnoli), the checksum of ext4's and XFS' metadata: bit-reflected, as in
-    //! RFC 3720.
-    //!
-    //! It works bit by bit, without a table, because the input is only a superblock.
+    //! CRC-32C (Castagnoli), the checksum of ext4 and XFS metadata: bit-reflected, as in RFC 3720.
+    //! No table is used, because the input is only a superblock.
 
-    /// The reflected polynomial.
+    /// The reflected polynomial of Castagnoli.
     const POLYNOMIAL: u32 = 0x82f6_3b78;
 
-    /// The checksum of these pieces, concatenated.
     pub fn checksum<'a>(pieces: impl IntoIterator<Item = &'a [u8]>) -> u32 {
         let shift = |sum: u32| (sum >> 1) ^ if sum & 1 == 1 { POLYNOMIAL } else { 0 };
         let bytes = pieces.into_iter().flatten();
@@ -81,7 +77,7 @@ mod crc32c {
     mod tests {
         use super::*;
 
-        /// RFC 3720, B.4, and the check value that catalogues of checksums give.
+        /// RFC 3720, B.4, and the check value given in catalogues of checksums.
         #[test]
         fn vectors_of_the_standard() {
             let rising: Vec<u8> = (0..32).collect();
@@ -102,15 +98,14 @@ mod crc32c {
     }
 }
 mod ext {
-    //! The superblock of ext2, ext3 and ext4: its features, by the names that e2fsprogs gives them,
-    //! and the size of a cluster.
+    //! The superblock of ext2, ext3 and ext4: features, by the names of e2fsprogs, and the cluster
+    //! size.
     //!
-    //! Its counters, labels and identities are ignored. The layout is that of fs/ext4/ext4.h, the
-    //! names are those of lib/e2p/feature.c. The kernel stores the checksum without the final
-    //! inversion.
+    //! Counters and labels are ignored. The layout is that of fs/ext4/ext4.h; the names are those
+    //! of lib/e2p/feature.c. The kernel stores the checksum without the final inversion.
 
-    use super::block::{SuperblockError, bit_names, bytes};
     use super::crc32c;
+    use super::superblock_bytes::{SuperblockError, bit_names, bytes_at};
 
     pub const OFFSET: u64 = 1024;
 
@@ -124,10 +119,10 @@ mod ext {
     /// Offset of the UUID (`s_uuid`).
     pub const UUID: usize = 0x68;
 
-    /// The feature `metadata_csum`: the superblock has a checksum.
+    /// Feature bit: the superblock has a checksum.
     const METADATA_CSUM: u32 = 0x400;
 
-    /// The feature `bigalloc`: space is allocated in clusters.
+    /// Feature bit: space is allocated in clusters.
     const BIGALLOC: u32 = 0x200;
 
     /// The largest cluster, as a power of two of 1024 bytes (EXT2_MAX_CLUSTER_LOG_SIZE in
@@ -186,15 +181,17 @@ mod ext {
         (0x1_0000, "orphan_present"),
     ];
 
-    /// The features in the order of `dumpe2fs -h`, and the cluster size in bytes where space is
-    /// allocated in clusters that begin with the device (`s_log_cluster_size` and
-    /// `s_first_data_block`).
-    pub fn parse(block: &[u8]) -> Result<(Vec<String>, Option<u64>), SuperblockError> {
-        if block.len() < SIZE || bytes(block, 0x38) != Some(MAGIC) {
+    /// The features in the order of `dumpe2fs -h`, and the cluster size in bytes. The size is
+    /// `None` without bigalloc, or if the first cluster does not begin with the device
+    /// (`s_log_cluster_size` and `s_first_data_block`).
+    pub fn parse_features_and_cluster(
+        block: &[u8],
+    ) -> Result<(Vec<String>, Option<u64>), SuperblockError> {
+        if block.len() < SIZE || bytes_at(block, 0x38) != Some(MAGIC) {
             return Err(SuperblockError::WrongFormat);
         }
         let number = |at| {
-            bytes(block, at)
+            bytes_at(block, at)
                 .map(u32::from_le_bytes)
                 .ok_or(SuperblockError::WrongFormat)
         };
@@ -219,7 +216,7 @@ mod ext {
         use super::*;
 
         fn features(block: &[u8]) -> Result<Vec<String>, SuperblockError> {
-            parse(block).map(|(features, _)| features)
+            parse_features_and_cluster(block).map(|(features, _)| features)
         }
 
         fn block(compatible: u32, incompatible: u32, read_only: u32) -> Vec<u8> {
@@ -233,7 +230,8 @@ mod ext {
             block
         }
 
-        /// A file system by mke2fs 1.47 with its defaults, and its description by dumpe2fs.
+        /// The file system was created by mke2fs 1.47 with its defaults; dumpe2fs printed its
+        /// features.
         #[test]
         fn a_file_system_of_today() {
             let words = "has_journal ext_attr resize_inode dir_index orphan_file filetype extent 64bit flex_bg \
@@ -244,7 +242,8 @@ mod ext {
             );
         }
 
-        /// `mke2fs -O bigalloc -C 16384`, by mke2fs 1.47: s_log_cluster_size is 4.
+        /// The file system was created by `mke2fs -O bigalloc -C 16384` of mke2fs 1.47, so
+        /// s_log_cluster_size is 4.
         #[test]
         fn clusters_have_a_size_where_they_begin_with_the_device() {
             for (features, first_block, log, expect) in [
@@ -254,14 +253,14 @@ mod ext {
                 (BIGALLOC, 0, MAX_CLUSTER_LOG + 1, None),
                 (BIGALLOC, 0, u32::MAX, None),
                 (BIGALLOC, 1, 4, None),
-                // Without the feature the field repeats the size of a block.
+                // Without bigalloc, the field repeats the block size.
                 (0, 0, 2, None),
             ] {
                 let mut block = block(0, 0, features);
                 block[0x14..0x18].copy_from_slice(&u32::to_le_bytes(first_block));
                 block[0x1c..0x20].copy_from_slice(&log.to_le_bytes());
                 assert_eq!(
-                    parse(&block).unwrap().1,
+                    parse_features_and_cluster(&block).unwrap().1,
                     expect,
                     "{features:x} {first_block} {log}"
                 );
@@ -303,12 +302,12 @@ mod xfs {
     //! The superblock of XFS: version and features, by the names that `xfs_db -c version` prints,
     //! in lower case.
     //!
-    //! Its counters, labels and identities are ignored. The layout is that of
-    //! fs/xfs/libxfs/xfs_format.h, big-endian except for the checksum. Version 5 keeps the bits of
-    //! version 4 and adds words of its own; both have `ftype`.
+    //! Counters and labels are ignored. The layout is that of fs/xfs/libxfs/xfs_format.h,
+    //! big-endian except for the checksum. Version 5 keeps the bits of version 4 and adds words of
+    //! its own; `ftype` exists in both.
 
-    use super::block::{SuperblockError, bit_names, bytes};
     use super::crc32c;
+    use super::superblock_bytes::{SuperblockError, bit_names, bytes_at};
 
     const MAGIC: &[u8] = b"XFSB";
 
@@ -318,7 +317,7 @@ mod xfs {
     /// Offset of the UUID (`sb_uuid`), which `xfs_admin -U` sets.
     pub const UUID: usize = 32;
 
-    /// Bits of the version's number that are features; the lowest four are the version.
+    /// Feature bits of the version number; its lowest four bits are the version.
     const VERSION: &[(u32, &str)] = &[
         (0x10, "attr"),
         (0x20, "nlink"),
@@ -334,7 +333,7 @@ mod xfs {
         (0x8000, "morebits"),
     ];
 
-    /// The bit that enables the second word.
+    /// The bit that enables the second word of features.
     const HAS_FEATURES2: u32 = 0x8000;
 
     const FEATURES2: &[(u32, &str)] = &[
@@ -372,13 +371,13 @@ mod xfs {
             return Err(SuperblockError::WrongFormat);
         }
         let short = |at| {
-            bytes(block, at)
+            bytes_at(block, at)
                 .map(u16::from_be_bytes)
                 .map(u32::from)
                 .ok_or(SuperblockError::WrongFormat)
         };
         let number = |at| {
-            bytes(block, at)
+            bytes_at(block, at)
                 .map(u32::from_be_bytes)
                 .ok_or(SuperblockError::WrongFormat)
         };
@@ -396,7 +395,7 @@ mod xfs {
             else {
                 return Err(SuperblockError::WrongFormat);
             };
-            let said = bytes(sector, CHECKSUM).map(u32::from_le_bytes);
+            let said = bytes_at(sector, CHECKSUM).map(u32::from_le_bytes);
             if said != Some(crc32c::checksum([before, &[0; 4], behind])) {
                 return Err(SuperblockError::Checksum);
             }
@@ -439,8 +438,8 @@ mod xfs {
             words.to_lowercase().split(',').map(str::to_owned).collect()
         }
 
-        /// File systems by mkfs.xfs 6.1, by default and with crc=0, and their description by
-        /// xfs_db.
+        /// The file systems were created by mkfs.xfs 6.1, by default and with crc=0; xfs_db printed
+        /// their features.
         #[test]
         fn file_systems_of_both_versions() {
             let found = |block: &[u8]| {
@@ -515,31 +514,33 @@ use std::path::Path;
 
 use nix::fcntl::OFlag;
 
-use self::block::{SuperblockError, uuid};
+use self::superblock_bytes::{SuperblockError, uuid_at};
 use super::device;
 use super::files::host_error;
-use crate::host::{HostError, HostErrorKind, Superblock};
+use crate::host::{HostError, HostErrorKind, SuperblockKind};
 
-/// Bytes read of an XFS, and the alignment of direct reads on disks with the largest blocks.
+/// Bytes read of an XFS file system. Direct reads have this alignment on disks with the largest
+/// blocks.
 const PAGE: usize = 4096;
 
-/// The answer to [`crate::host::Question::Superblock`]: a line of features, one with the cluster
-/// size in bytes where an ext4 has clusters, and one with the UUID.
-pub fn answer(path: &Path, kind: Superblock) -> Result<Vec<u8>, HostError> {
+/// The answer to [`crate::host::Question::Superblock`]: a line with the features, one with the size
+/// of ext4's clusters in bytes if there are clusters, and one with the UUID.
+pub fn read_superblock(path: &Path, kind: SuperblockKind) -> Result<Vec<u8>, HostError> {
     let (features, cluster, uuid) = match kind {
-        Superblock::Ext => {
-            let device = device::open(path, OFlag::empty())?;
+        SuperblockKind::Ext => {
+            let device = device::open_block_device(path, OFlag::empty())?;
             read_with_retry(
                 || read_cached(&device),
                 |block| {
-                    ext::parse(block).map(|(words, size)| (words, size, uuid(block, ext::UUID)))
+                    ext::parse_features_and_cluster(block)
+                        .map(|(words, size)| (words, size, uuid_at(block, ext::UUID)))
                 },
             )?
         }
-        Superblock::Xfs => {
-            let device = device::open(path, OFlag::O_DIRECT)?;
+        SuperblockKind::Xfs => {
+            let device = device::open_block_device(path, OFlag::O_DIRECT)?;
             let parse = |block: &[u8]| {
-                xfs::features(block).map(|words| (words, None, uuid(block, xfs::UUID)))
+                xfs::features(block).map(|words| (words, None, uuid_at(block, xfs::UUID)))
             };
             read_with_retry(|| read_direct(&device), parse)?
         }
@@ -549,7 +550,7 @@ pub fn answer(path: &Path, kind: Superblock) -> Result<Vec<u8>, HostError> {
     Ok(format!("features {}\n{cluster}{uuid}", features.join(" ")).into_bytes())
 }
 
-/// Reads and parses, and retries once if the checksum is wrong: the kernel may have been writing.
+/// Reads and parses; retries once after a wrong checksum, because the kernel may have been writing.
 fn read_with_retry<T>(
     read: impl Fn() -> io::Result<Vec<u8>>,
     parse: impl Fn(&[u8]) -> Result<T, SuperblockError>,
@@ -566,7 +567,6 @@ fn read_with_retry<T>(
     parsed.map_err(|why| HostError::new(HostErrorKind::Failed, why.message()))
 }
 
-/// Reads through the page cache.
 fn read_cached(device: &File) -> io::Result<Vec<u8>> {
     let mut bytes = vec![0; ext::SIZE];
     let count = device.read_at(&mut bytes, ext::OFFSET)?;
@@ -621,9 +621,9 @@ mod tests {
     fn what_is_no_block_device_is_not_opened() {
         let file = tempfile::NamedTempFile::new().unwrap();
         for path in [file.path(), Path::new("/dev/null"), Path::new("/proc")] {
-            for kind in Superblock::ALL {
+            for kind in SuperblockKind::ALL {
                 assert_eq!(
-                    answer(path, kind).unwrap_err(),
+                    read_superblock(path, kind).unwrap_err(),
                     HostError::new(HostErrorKind::Failed, "is not a block device")
                 );
             }

@@ -1,17 +1,17 @@
-//! Identities that are recognised by their position: in a file called `serial`, in a link under
+//! Identities that are recognised by their position: in a file named `serial`, in a link under
 //! /dev/disk/by-id, in a field of udev's database.
 //!
-//! Identities without such a position are left to [`super::names`] and [`super::shapes`].
+//! [`super::name_places`] and [`super::identity_shapes`] find identities without such a position.
 
 use std::collections::BTreeSet;
 use std::ops::Range;
 use std::path::Path;
 
 use super::IdentityKind;
-use super::name_places::{self, Mount};
+use super::name_places::{self, MountFields};
 use super::text_ranges::{COMMON_WORDS, fields, lines, pieces_in, split_ranges, trim_range};
 use crate::host::redact::AZURE_CHASSIS;
-use crate::host::{Dialect, Question, Tool, path_bytes, pg_lines};
+use crate::host::{ConfigDialect, Question, Tool, path_bytes, pg_settings_lines};
 
 /// Files under /sys whose whole content is an identity.
 const FILES: [&str; 14] = [
@@ -31,7 +31,6 @@ const FILES: [&str; 14] = [
     "vpd_pg80",
 ];
 
-/// Files that hold the host's name.
 const HOST_NAMES: [&str; 2] = ["/etc/hostname", "/proc/sys/kernel/hostname"];
 
 /// Fields of udev's database whose value is an identity.
@@ -48,19 +47,19 @@ const UDEV_FIELDS: [&str; 8] = [
 
 type IdentityRange = (Range<usize>, IdentityKind);
 
-/// Words that mean something in this capture.
-pub fn vocabulary() -> BTreeSet<Vec<u8>> {
+/// Words that have a meaning in a capture and therefore must stay.
+pub fn unmasked_common_words() -> BTreeSet<Vec<u8>> {
     COMMON_WORDS
         .split_ascii_whitespace()
         .map(|word| word.as_bytes().to_vec())
         .collect()
 }
 
-pub fn add_words(vocabulary: &mut BTreeSet<Vec<u8>>, question: &Question) {
+pub fn add_kernel_path_words(vocabulary: &mut BTreeSet<Vec<u8>>, question: &Question) {
     let Some(path) = question.path() else { return };
     if name_places::is_kernel_path(path_bytes(path)) {
         let parts = path_bytes(path).split(|b| *b == b'/');
-        // A host called `max` does not occur in `max_sectors_kb`.
+        // A host named `max` must not change `max_sectors_kb`.
         let words = parts.flat_map(|part| {
             [part]
                 .into_iter()
@@ -77,8 +76,9 @@ pub fn in_path(path: &[u8]) -> Vec<IdentityRange> {
             .position(|part| part == mark)
             .map(|at| at + mark.len())
     };
-    let device = behind(b"disk/by-id/").and_then(|start| in_device_id(path, start..path.len()));
-    let array = || behind(b"/dev/md/").and_then(|start| array_host(path, start..path.len()));
+    let device = behind(b"disk/by-id/").and_then(|start| in_by_id_name(path, start..path.len()));
+    let array =
+        || behind(b"/dev/md/").and_then(|start| host_in_array_name(path, start..path.len()));
     device.or_else(array).into_iter().collect()
 }
 
@@ -92,7 +92,7 @@ pub fn in_answer(question: &Question, answer: &[u8]) -> Vec<IdentityRange> {
         Question::Read(path) => in_file(path, answer),
         Question::Link(_) | Question::RealPath(_) => in_path(answer),
         Question::List(path) if path.ends_with("disk/by-id") => split_ranges(answer, 0)
-            .filter_map(|range| in_device_id(answer, range))
+            .filter_map(|range| in_by_id_name(answer, range))
             .collect(),
         Question::List(path)
             if path.ends_with("disk/by-uuid") || path.ends_with("disk/by-partuuid") =>
@@ -102,7 +102,7 @@ pub fn in_answer(question: &Question, answer: &[u8]) -> Vec<IdentityRange> {
                 .collect()
         }
         Question::Run(Tool::Zpool, _) => lines(answer)
-            .filter_map(|line| in_pool(answer, line))
+            .filter_map(|line| identity_in_pool_line(answer, line))
             .collect(),
         Question::Run(..) => super::tool_output::identity_ranges(answer),
         Question::Config(_, dialect) => {
@@ -112,33 +112,36 @@ pub fn in_answer(question: &Question, answer: &[u8]) -> Vec<IdentityRange> {
                     parts.nth(1).unwrap_or_default(),
                     parts.next().unwrap_or_default(),
                 );
-                let is_user = *dialect == Dialect::Service && answer.get(key) == Some(b"user");
-                let user = is_user.then(|| user_name(answer, value.clone())).flatten();
+                let is_user =
+                    *dialect == ConfigDialect::Service && answer.get(key) == Some(b"user");
+                let user = is_user
+                    .then(|| personal_user_name(answer, value.clone()))
+                    .flatten();
                 let field = fields(answer.get(value.clone()).unwrap_or_default())
                     .next()
                     .unwrap_or_default();
                 let source = source_hosts(answer, value.start..value.start + field.end);
                 user.into_iter()
                     .chain(source)
-                    .chain(in_links(answer, value))
+                    .chain(in_device_links(answer, value))
             };
             lines(answer).flat_map(of_line).collect()
         }
         Question::PgSettings(_) => lines(answer)
-            .flat_map(|line| in_override(answer, line))
+            .flat_map(|line| names_in_override(answer, line))
             .collect(),
-        Question::UserName(_) => user_name(answer, trim_range(answer, 0..answer.len()))
+        Question::UserName(_) => personal_user_name(answer, trim_range(answer, 0..answer.len()))
             .into_iter()
             .collect(),
         _ => Vec::new(),
     }
 }
 
-/// The database and the role of an override, which are always names.
-fn in_override(text: &[u8], line: Range<usize>) -> Vec<IdentityRange> {
+/// The database and the role of an override, both chosen by people.
+fn names_in_override(text: &[u8], line: Range<usize>) -> Vec<IdentityRange> {
     let mut parts = pieces_in(text, line, b'\t');
-    let is_one =
-        parts.next().and_then(|kind| text.get(kind)) == Some(pg_lines::OVERRIDE.as_bytes());
+    let is_one = parts.next().and_then(|kind| text.get(kind))
+        == Some(pg_settings_lines::OVERRIDE.as_bytes());
     let names = parts
         .take(if is_one { 2 } else { 0 })
         .filter(|name| !name.is_empty());
@@ -147,7 +150,7 @@ fn in_override(text: &[u8], line: Range<usize>) -> Vec<IdentityRange> {
 
 /// The identity of a device in the tree of a pool, which may be named by a link under
 /// /dev/disk/by-id.
-fn in_pool(text: &[u8], line: Range<usize>) -> Option<IdentityRange> {
+fn identity_in_pool_line(text: &[u8], line: Range<usize>) -> Option<IdentityRange> {
     let bytes = text.get(line.clone())?;
     let start = bytes.iter().position(|b| !b.is_ascii_whitespace())?;
     let length = bytes
@@ -193,8 +196,8 @@ fn in_file(path: &Path, answer: &[u8]) -> Vec<IdentityRange> {
     Vec::new()
 }
 
-/// The identity in a device's wwid. `naa.…` and `eui.…` have shapes of their own; `t10.` ends with
-/// the serial; `nvme.` holds it in hexadecimal between vendor and model.
+/// The identity in a device's wwid. `naa.…` and `eui.…` are recognised by shape; `t10.…` ends with
+/// the serial; `nvme.…` holds the serial in hexadecimal between vendor and model.
 fn in_wwid(text: &[u8]) -> Option<IdentityRange> {
     let whole = trim_range(text, 0..text.len());
     let id = text.get(whole.clone())?;
@@ -221,10 +224,10 @@ fn in_wwid(text: &[u8]) -> Option<IdentityRange> {
 
 /// The identity in a name under /dev/disk/by-id, such as `ata-Model_Name_SERIAL-part1`,
 /// `virtio-SERIAL` or `md-name-HOST:0`.
-fn in_device_id(text: &[u8], range: Range<usize>) -> Option<IdentityRange> {
+fn in_by_id_name(text: &[u8], range: Range<usize>) -> Option<IdentityRange> {
     let name = text.get(range.clone())?;
     if name.starts_with(b"md-name-") {
-        return array_host(text, range.start + b"md-name-".len()..range.end);
+        return host_in_array_name(text, range.start + b"md-name-".len()..range.end);
     }
     if [&b"dm-"[..], b"lvm-", b"md-", b"wwn-", b"nvme-eui."]
         .iter()
@@ -238,38 +241,40 @@ fn in_device_id(text: &[u8], range: Range<usize>) -> Option<IdentityRange> {
         .filter_map(|tail| name.windows(tail.len()).rposition(|window| window == *tail))
         .min();
     let name = name.get(..end.unwrap_or(name.len()))?;
-    // A USB disk ends with its address, an NVMe namespace with its number; the serial precedes it.
+    // The name of a USB disk ends with an address, that of an NVMe namespace with a number; the
+    // serial precedes both.
     let usb = name
         .windows(2)
         .rposition(|window| window == b"-0")
         .filter(|_| name.starts_with(b"usb-"));
     let name = name.get(..usb.unwrap_or(name.len()))?;
     let mut end = name.len();
-    let mut start = word_start(name, end)?;
+    let mut start = last_word_start(name, end)?;
     if end - start <= 3
         && name.get(start..end)?.iter().all(u8::is_ascii_digit)
         && name.starts_with(b"nvme-")
     {
         end = start.checked_sub(1)?;
-        start = word_start(name, end)?;
+        start = last_word_start(name, end)?;
     }
     Some((range.start + start..range.start + end, IdentityKind::Serial))
 }
 
-/// The host in the name of an array, `HOST:0`.
-fn array_host(text: &[u8], range: Range<usize>) -> Option<IdentityRange> {
+/// The host in a name such as `HOST:0`.
+fn host_in_array_name(text: &[u8], range: Range<usize>) -> Option<IdentityRange> {
     let colon = text.get(range.clone())?.iter().position(|b| *b == b':')?;
     Some((range.start..range.start + colon, IdentityKind::Host))
 }
 
-/// A user's name, unless it is a system or server account.
-fn user_name(text: &[u8], range: Range<usize>) -> Option<IdentityRange> {
+/// A user's name; `None` for a system or server account.
+fn personal_user_name(text: &[u8], range: Range<usize>) -> Option<IdentityRange> {
     let name = text.get(range.clone()).filter(|name| !name.is_empty())?;
-    (!name_places::is_account(name)).then_some((range, IdentityKind::User))
+    (!name_places::is_system_account(name)).then_some((range, IdentityKind::User))
 }
 
-/// The beginning of the last word before `end`: after an underscore, else after the bus.
-fn word_start(name: &[u8], end: usize) -> Option<usize> {
+/// Start of the last word before `end`. A word begins after an underscore, or else after the dash
+/// that follows the bus.
+fn last_word_start(name: &[u8], end: usize) -> Option<usize> {
     let part = name.get(..end)?;
     let underscore = part.iter().rposition(|b| *b == b'_');
     underscore
@@ -277,14 +282,14 @@ fn word_start(name: &[u8], end: usize) -> Option<usize> {
         .map(|at| at + 1)
 }
 
-/// The identity in a line of udev's database: `E:NAME=value`, `S:disk/by-id/…`.
+/// The identity in a line of udev's database, such as `E:NAME=value` or `S:disk/by-id/…`.
 fn in_udev_line(text: &[u8], line: Range<usize>) -> Option<IdentityRange> {
     let bytes = text.get(line.clone())?;
     if bytes.starts_with(b"S:disk/by-id/") {
-        return in_device_id(text, line.start + b"S:disk/by-id/".len()..line.end);
+        return in_by_id_name(text, line.start + b"S:disk/by-id/".len()..line.end);
     }
     if bytes.starts_with(b"S:md/") {
-        return array_host(text, line.start + b"S:md/".len()..line.end);
+        return host_in_array_name(text, line.start + b"S:md/".len()..line.end);
     }
     let field = bytes.strip_prefix(b"E:")?;
     let equals = field.iter().position(|b| *b == b'=')?;
@@ -299,26 +304,29 @@ fn in_udev_line(text: &[u8], line: Range<usize>) -> Option<IdentityRange> {
         return Some((value.start + start..value.end, IdentityKind::Serial));
     }
     if matches!(name, "MD_NAME" | "MD_DEVNAME") {
-        return array_host(text, value);
+        return host_in_array_name(text, value);
     }
     UDEV_FIELDS
         .contains(&name)
         .then_some((value, IdentityKind::Serial))
 }
 
-/// The servers in a mount's source, for any type of file system, and what its options name.
+/// The servers in a mount's source, for any type of file system, and identities in its options.
 fn in_mount(text: &[u8], line: Range<usize>, mountinfo: bool) -> Vec<IdentityRange> {
-    let mount = Mount::parse(text, line.clone(), mountinfo);
-    let is_dataset = |mount: &Mount| text.get(mount.fstype.clone()) == Some(b"zfs");
+    let mount = MountFields::parse(text, line.clone(), mountinfo);
+    let is_dataset = |mount: &MountFields| text.get(mount.fstype.clone()) == Some(b"zfs");
     let source = mount
         .filter(|mount| !is_dataset(mount))
         .map(|mount| source_hosts(text, mount.source))
         .unwrap_or_default();
-    source.into_iter().chain(in_links(text, line)).collect()
+    source
+        .into_iter()
+        .chain(in_device_links(text, line))
+        .collect()
 }
 
-/// The identities in links under /dev/disk in a line, as in options such as `logdev=`.
-fn in_links(text: &[u8], line: Range<usize>) -> Vec<IdentityRange> {
+/// The identities in links under /dev/disk in a line, such as those in `logdev=`.
+fn in_device_links(text: &[u8], line: Range<usize>) -> Vec<IdentityRange> {
     let mut found = Vec::new();
     let mut at = line.start;
     let words = text
@@ -332,7 +340,7 @@ fn in_links(text: &[u8], line: Range<usize>) -> Vec<IdentityRange> {
                 .map(|place| place + mark.len())
         };
         if let Some(start) = behind(b"disk/by-id/") {
-            found.extend(in_device_id(text, at + start..at + word.len()));
+            found.extend(in_by_id_name(text, at + start..at + word.len()));
         } else if let Some(start) = behind(b"disk/by-path/").and_then(|_| behind(b"ip-")) {
             let host = word
                 .get(start..)
@@ -371,7 +379,7 @@ fn source_hosts(text: &[u8], range: Range<usize>) -> Vec<IdentityRange> {
                 .unwrap_or(rest.len()),
         )
     } else {
-        // A local path has no server before its first slash.
+        // In a server's address, no slash precedes the `:/`; in a local path, one may.
         rest.windows(2)
             .position(|part| part == b":/")
             .filter(|end| !rest.iter().take(*end).any(|b| *b == b'/'))

@@ -1,15 +1,14 @@
-//! Identities that are recognised by their shape alone, anywhere.
+//! Identities that are recognised anywhere by their shape alone.
 //!
-//! Every shape is unique to its kind. A dotted number is an address only where one is expected,
-//! because kernel and driver versions look the same. Device numbers match no shape.
+//! Every shape belongs to one kind. Kernel and driver versions look like IPv4 addresses, so a
+//! dotted number counts only where an address is expected. Device numbers do not match any shape.
 
 use std::net::{Ipv4Addr, Ipv6Addr};
 use std::ops::Range;
 
-use super::name_places::is_account;
+use super::name_places::is_system_account;
 use super::{IdentityKind, IdentityMatch};
 
-/// Prefixes of a world-wide name.
 const WWN_PREFIXES: [&[u8]; 8] = [
     b"wwn-0x",
     b"naa.",
@@ -21,7 +20,6 @@ const WWN_PREFIXES: [&[u8]; 8] = [
     b"serial=3",
 ];
 
-/// Prefixes of an IPv4 address.
 const ADDRESS_PREFIXES: [&[u8]; 7] = [b"addr=", b"ip=", b"host=", b"ip-", b"//", b"@", b"["];
 
 /// Parents of home directories, and of the mount points of removable disks.
@@ -55,17 +53,17 @@ fn identity_at(text: &[u8], at: usize) -> Option<(Range<usize>, IdentityKind)> {
     if !first.is_ascii_alphanumeric() && first != b':' && preceding_byte(text, at) != Some(b'/') {
         return None;
     }
-    hex32(text, at)
-        .or_else(|| long_hex(text, at))
-        .or_else(|| lvm(text, at))
-        .or_else(|| mac(text, at))
-        .or_else(|| colon_name(text, at))
-        .or_else(|| wwn(text, at))
-        .or_else(|| ipv4(text, at))
-        .or_else(|| ipv6(text, at))
-        .or_else(|| qualified_name(text, at))
-        .or_else(|| short_id(text, at))
-        .or_else(|| user_name(text, at))
+    match_hex32(text, at)
+        .or_else(|| match_long_hex(text, at))
+        .or_else(|| match_lvm_uuid(text, at))
+        .or_else(|| match_mac(text, at))
+        .or_else(|| match_fibre_channel_name(text, at))
+        .or_else(|| match_wwn(text, at))
+        .or_else(|| match_ipv4(text, at))
+        .or_else(|| match_ipv6(text, at))
+        .or_else(|| match_qualified_name(text, at))
+        .or_else(|| match_short_id(text, at))
+        .or_else(|| match_user_name(text, at))
 }
 
 fn follows_prefix(text: &[u8], at: usize, prefixes: &[&[u8]]) -> bool {
@@ -78,7 +76,7 @@ fn follows_prefix(text: &[u8], at: usize, prefixes: &[&[u8]]) -> bool {
     prefixes.iter().any(ends)
 }
 
-/// Number of bytes from here on that pass the test.
+/// Number of bytes from `at` on for which `fits` is true.
 fn run_length(text: &[u8], at: usize, fits: impl Fn(&u8) -> bool) -> usize {
     text.get(at..)
         .unwrap_or_default()
@@ -87,8 +85,8 @@ fn run_length(text: &[u8], at: usize, fits: impl Fn(&u8) -> bool) -> usize {
         .count()
 }
 
-/// The end of groups of so many characters with one separator between them, not followed by another
-/// such character.
+/// End of groups of the given sizes, joined by `separator`. `None` if another character that `fits`
+/// follows.
 fn groups_end(
     text: &[u8],
     at: usize,
@@ -113,9 +111,9 @@ fn groups_end(
     (!text.get(end).is_some_and(fits)).then_some(end)
 }
 
-fn hex32(text: &[u8], at: usize) -> Option<(Range<usize>, IdentityKind)> {
+fn match_hex32(text: &[u8], at: usize) -> Option<(Range<usize>, IdentityKind)> {
     let hex: fn(&u8) -> bool = u8::is_ascii_hexdigit;
-    // After `scsi-3` and the like the first digit belongs to the prefix.
+    // A hexadecimal digit may precede only as the end of a prefix such as `scsi-3`.
     if preceding_byte(text, at).is_some_and(|b| hex(&b))
         && !follows_prefix(text, at, &WWN_PREFIXES)
         && !has_designator(text, at)
@@ -130,13 +128,13 @@ fn hex32(text: &[u8], at: usize) -> Option<(Range<usize>, IdentityKind)> {
         .get(at..end)?
         .iter()
         .all(|b| !b.is_ascii_hexdigit() || *b == b'0');
-    // A partition's type is no identity.
+    // The type of a partition does not identify a machine.
     let partition_type = follows_prefix(text, at, &[b"part_entry_type="]);
     (!nothing && !partition_type).then_some((at..end, IdentityKind::Hex32))
 }
 
-/// Whether the type of a designator stands alone before it, as in the names that multipath gives
-/// devices: `3600…` (SPC-4, 7.8.6: 2 is EUI-64, 3 is NAA).
+/// Whether only the type of a designator precedes the digits, as in multipath's device name `3600…`
+/// (SPC-4, 7.8.6: 2 is EUI-64, 3 is NAA).
 fn has_designator(text: &[u8], at: usize) -> bool {
     let word = at.checked_sub(1).is_some_and(|typed| {
         !preceding_byte(text, typed).is_some_and(|b| b.is_ascii_alphanumeric())
@@ -146,7 +144,7 @@ fn has_designator(text: &[u8], at: usize) -> bool {
 
 /// A long run of hexadecimal digits, as in names of containers, image layers and roots of hash
 /// trees.
-fn long_hex(text: &[u8], at: usize) -> Option<(Range<usize>, IdentityKind)> {
+fn match_long_hex(text: &[u8], at: usize) -> Option<(Range<usize>, IdentityKind)> {
     if preceding_byte(text, at).is_some_and(|b| b.is_ascii_alphanumeric()) {
         return None;
     }
@@ -155,8 +153,8 @@ fn long_hex(text: &[u8], at: usize) -> Option<(Range<usize>, IdentityKind)> {
     (ends && (40..=128).contains(&length)).then_some((at..at + length, IdentityKind::Wwn))
 }
 
-/// Eight bytes with colons between them, as Fibre Channel writes its names.
-fn colon_name(text: &[u8], at: usize) -> Option<(Range<usize>, IdentityKind)> {
+/// Eight bytes with colons between them, the notation of Fibre Channel names.
+fn match_fibre_channel_name(text: &[u8], at: usize) -> Option<(Range<usize>, IdentityKind)> {
     let part = |b: u8| b.is_ascii_alphanumeric() || b == b':';
     let end = groups_end(text, at, &[2; 8], b":", u8::is_ascii_hexdigit)?;
     let alone =
@@ -165,9 +163,9 @@ fn colon_name(text: &[u8], at: usize) -> Option<(Range<usize>, IdentityKind)> {
     (alone && named).then_some((at..end, IdentityKind::Wwn))
 }
 
-/// A person's name after `/home/`, after `/media/` where more follows, or in options such as `uid=`
-/// and `resgid=`.
-fn user_name(text: &[u8], at: usize) -> Option<(Range<usize>, IdentityKind)> {
+/// A person's name after `/home/`, after `/media/` if a directory follows, or in options such as
+/// `uid=` and `resgid=`.
+fn match_user_name(text: &[u8], at: usize) -> Option<(Range<usize>, IdentityKind)> {
     let named = follows_prefix(text, at, &[b"uid=", b"gid="])
         && text.get(at).is_some_and(u8::is_ascii_alphabetic);
     let home = named || follows_prefix(text, at, &HOMES);
@@ -179,16 +177,16 @@ fn user_name(text: &[u8], at: usize) -> Option<(Range<usize>, IdentityKind)> {
     });
     let name = text.get(at..at + length).filter(|name| !name.is_empty())?;
     let more = text.get(at + length) == Some(&b'/');
-    ((home || more) && !is_account(name)).then_some((at..at + length, IdentityKind::User))
+    ((home || more) && !is_system_account(name)).then_some((at..at + length, IdentityKind::User))
 }
 
-fn lvm(text: &[u8], at: usize) -> Option<(Range<usize>, IdentityKind)> {
+fn match_lvm_uuid(text: &[u8], at: usize) -> Option<(Range<usize>, IdentityKind)> {
     let alnum: fn(&u8) -> bool = u8::is_ascii_alphanumeric;
     if follows_prefix(text, at, &[b"LVM-"]) {
         return (run_length(text, at, alnum) == 64).then_some((at..at + 32, IdentityKind::Lvm32));
     }
-    // The second half of a logical volume's UUID, which begins where the mask of the first one
-    // ended.
+    // After `LVM-`, the UUID of a logical volume follows that of the volume group without a
+    // separator.
     let behind_first = at
         .checked_sub(32)
         .is_some_and(|start| follows_prefix(text, start, &[b"LVM-"]));
@@ -202,7 +200,7 @@ fn lvm(text: &[u8], at: usize) -> Option<(Range<usize>, IdentityKind)> {
     Some((at..end, IdentityKind::Lvm32))
 }
 
-fn mac(text: &[u8], at: usize) -> Option<(Range<usize>, IdentityKind)> {
+fn match_mac(text: &[u8], at: usize) -> Option<(Range<usize>, IdentityKind)> {
     let part = |b: u8| b.is_ascii_alphanumeric() || b == b':';
     let end = groups_end(text, at, &[2; 6], b":", u8::is_ascii_hexdigit)?;
     let alone =
@@ -211,7 +209,7 @@ fn mac(text: &[u8], at: usize) -> Option<(Range<usize>, IdentityKind)> {
     (alone && !nothing).then_some((at..end, IdentityKind::Mac))
 }
 
-fn wwn(text: &[u8], at: usize) -> Option<(Range<usize>, IdentityKind)> {
+fn match_wwn(text: &[u8], at: usize) -> Option<(Range<usize>, IdentityKind)> {
     let length = run_length(text, at, u8::is_ascii_hexdigit);
     let end = at + length;
     if text.get(end).is_some_and(u8::is_ascii_alphanumeric) {
@@ -225,7 +223,7 @@ fn wwn(text: &[u8], at: usize) -> Option<(Range<usize>, IdentityKind)> {
     (named || numbered).then_some((at..end, IdentityKind::Wwn))
 }
 
-fn ipv4(text: &[u8], at: usize) -> Option<(Range<usize>, IdentityKind)> {
+fn match_ipv4(text: &[u8], at: usize) -> Option<(Range<usize>, IdentityKind)> {
     let length = run_length(text, at, |b| b.is_ascii_digit() || *b == b'.');
     let end = at + length;
     let address: Ipv4Addr = str::from_utf8(text.get(at..end)?).ok()?.parse().ok()?;
@@ -239,10 +237,10 @@ fn ipv4(text: &[u8], at: usize) -> Option<(Range<usize>, IdentityKind)> {
     {
         return None;
     }
-    // Followed by an export or a port, unlike a version.
+    // An address may be followed by an export or a port, unlike a version.
     let with_tail = match text.get(end..) {
         Some([b':', next, ..]) => *next == b'/' || next.is_ascii_digit(),
-        // A network of Lustre.
+        // A network of Lustre follows.
         Some([b'@', b't' | b'o', ..]) => true,
         _ => false,
     };
@@ -250,7 +248,7 @@ fn ipv4(text: &[u8], at: usize) -> Option<(Range<usize>, IdentityKind)> {
     (expected || with_tail || whole).then_some((at..end, IdentityKind::Ipv4))
 }
 
-fn ipv6(text: &[u8], at: usize) -> Option<(Range<usize>, IdentityKind)> {
+fn match_ipv6(text: &[u8], at: usize) -> Option<(Range<usize>, IdentityKind)> {
     let part = |b: &u8| b.is_ascii_hexdigit() || matches!(b, b':' | b'.');
     if preceding_byte(text, at).is_some_and(|b| b.is_ascii_alphanumeric() || part(&b)) {
         return None;
@@ -264,10 +262,10 @@ fn ipv6(text: &[u8], at: usize) -> Option<(Range<usize>, IdentityKind)> {
 }
 
 /// The part of an iSCSI or NVMe qualified name that a person chose.
-fn qualified_name(text: &[u8], at: usize) -> Option<(Range<usize>, IdentityKind)> {
+fn match_qualified_name(text: &[u8], at: usize) -> Option<(Range<usize>, IdentityKind)> {
     let part = |b: &u8| b.is_ascii_alphanumeric() || matches!(b, b'.' | b':' | b'-' | b'_');
     if preceding_byte(text, at).is_some_and(|b| b.is_ascii_alphanumeric()) {
-        // Only directly after the prefix.
+        // A name begins only directly after the prefix.
         return None;
     }
     let length = run_length(text, at, part);
@@ -286,13 +284,14 @@ fn qualified_name(text: &[u8], at: usize) -> Option<(Range<usize>, IdentityKind)
         .then_some((at + colon..at + length, IdentityKind::Serial))
 }
 
-fn short_id(text: &[u8], at: usize) -> Option<(Range<usize>, IdentityKind)> {
+fn match_short_id(text: &[u8], at: usize) -> Option<(Range<usize>, IdentityKind)> {
     if !follows_prefix(text, at, &ID_PREFIXES) {
         return None;
     }
     let length = run_length(text, at, |b| b.is_ascii_alphanumeric() || *b == b'-');
     let id = text.get(at..at + length)?;
-    // A partition of a DOS table: the disk's number and the partition's.
+    // The id of a partition in a DOS table consists of the disk's number and the partition's
+    // number.
     let whole = match id.split(|b| *b == b'-').collect::<Vec<_>>().as_slice() {
         [disk, _] if disk.len() == 8 && length <= 11 => disk.len(),
         _ => length,

@@ -1,19 +1,19 @@
-//! Places where people give names: paths, labels, sources of mounts, names of volumes.
+//! Places where people choose names: paths, labels, sources of mounts, names of volumes.
 //!
-//! Identities too weak to be replaced everywhere are replaced there: a serial number of digits
-//! alone, a user's name. They are found by [`super::places`] and [`super::shapes`]. The source of a
-//! mount without a device is arbitrary text, so every word in it is replaced that is not listed
-//! here.
+//! Identities too common to be replaced everywhere, such as a serial number of digits alone or a
+//! user's name, are replaced only there. [`super::identity_places`] and [`super::identity_shapes`]
+//! find them. The source of a mount without a device is arbitrary text, so each of its words is
+//! replaced unless listed here.
 
 use std::ops::Range;
 use std::path::Path;
 
 use super::text_ranges::{COMMON_WORDS, fields, line_words, lines, trim_range};
-use crate::host::{Dialect, Question, Tool, path_bytes};
+use crate::host::{ConfigDialect, Question, Tool, path_bytes};
 
 const LABEL_PREFIXES: [&[u8]; 4] = [b"label=", b"label_enc=", b"part_entry_name=", b"label/"];
 
-/// System and server accounts, and directories next to people's own.
+/// System and server accounts, and directories that occur next to home directories.
 const ACCOUNTS: &str = "admin bin cdrom daemon floppy games lost+found lp mail maria mysqld nfsnobody nobody nogroup operator \
     pgbouncer shared sync usb user www-data";
 
@@ -22,7 +22,7 @@ const SOURCES: &str = "binfmt_misc bpf cgmfs cgroup cgroup2 configfs debugfs dev
     fusectl gvfsd-fuse hugetlbfs lxcfs mergerfs mqueue nfsd nsfs overlay overlayfs portal pstore ramfs rootfs rpc_pipefs \
     securityfs selinuxfs shm snapfuse squashfuse_ll sshfs sunrpc sysfs systemd-1 tags tmpfs tracefs udev";
 
-/// Words in such sources that tell its purpose.
+/// Words that describe the purpose of a file system in its source.
 const PURPOSES: &str = "and cache dir file files for fs memory o2ib pg private public ram scratch shared socket spool stat stats tcp temp \
     temporary work";
 
@@ -31,21 +31,21 @@ fn list_contains(list: &str, word: &[u8]) -> bool {
         .any(|known| known.as_bytes().eq_ignore_ascii_case(word))
 }
 
-/// Whether an account is a system's, not a person's.
-pub fn is_account(name: &[u8]) -> bool {
+/// Whether the account belongs to the system or a server, not to a person.
+pub fn is_system_account(name: &[u8]) -> bool {
     list_contains(COMMON_WORDS, name) || list_contains(ACCOUNTS, name)
 }
 
-/// Whether a word of a source names no person.
-pub fn is_purpose(word: &[u8]) -> bool {
+/// Whether a word of a mount source describes a purpose rather than a person.
+pub fn is_purpose_word(word: &[u8]) -> bool {
     let said = [COMMON_WORDS, ACCOUNTS, SOURCES, PURPOSES]
         .into_iter()
         .any(|list| list_contains(list, word));
     said || word.len() < 3 || word.iter().all(u8::is_ascii_digit)
 }
 
-/// Whether a path is one of the kernel's own, whose names nobody chooses; a path below a process's
-/// root is not.
+/// Whether a path belongs to the kernel, whose names people do not choose. Paths below a process's
+/// root do not count.
 pub fn is_kernel_path(path: &[u8]) -> bool {
     let mut parts = path.split(|b| *b == b'/').skip(1);
     match (parts.next(), parts.next(), parts.next()) {
@@ -82,7 +82,7 @@ pub fn in_answer(question: &Question, answer: &[u8]) -> Vec<Range<usize>> {
         | Question::Config(..)
         | Question::PgSettings(_)
         | Question::MysqlSettings(_)
-        | Question::Run(..) => path_fields(answer),
+        | Question::Run(..) => path_and_label_fields(answer),
         Question::IsEmpty(_)
         | Question::Stat(_)
         | Question::StatFs(_)
@@ -99,8 +99,8 @@ pub fn in_answer(question: &Question, answer: &[u8]) -> Vec<Range<usize>> {
     }
 }
 
-/// The fields that hold paths or labels; a number elsewhere is just a number.
-fn path_fields(text: &[u8]) -> Vec<Range<usize>> {
+/// The fields that hold paths or labels, the only ones in which a number may be a name.
+fn path_and_label_fields(text: &[u8]) -> Vec<Range<usize>> {
     let named = |range: &Range<usize>| {
         text.get(range.clone())
             .is_some_and(|field| field.contains(&b'/') || !label_values(field).is_empty())
@@ -128,7 +128,7 @@ fn in_file(path: &Path, answer: &[u8]) -> Vec<Range<usize>> {
     }
     if path.starts_with("/proc") && matches!(name, "mountinfo" | "mounts") {
         let named = |line: Range<usize>| {
-            Mount::parse(answer, line, name == "mountinfo").map(|mount| mount.names)
+            MountFields::parse(answer, line, name == "mountinfo").map(|mount| mount.names)
         };
         return lines(answer).filter_map(named).flatten().collect();
     }
@@ -143,14 +143,14 @@ fn in_file(path: &Path, answer: &[u8]) -> Vec<Range<usize>> {
     }
 }
 
-pub struct Mount {
-    /// Root, mount point and source, as far as the table has them.
+pub struct MountFields {
+    /// Ranges of root, mount point and source; /proc/PID/mounts has no root.
     pub names: Vec<Range<usize>>,
     pub fstype: Range<usize>,
     pub source: Range<usize>,
 }
 
-impl Mount {
+impl MountFields {
     pub fn parse(text: &[u8], line: Range<usize>, mountinfo: bool) -> Option<Self> {
         let words: Vec<Range<usize>> = line_words(text, line).collect();
         let dash = words
@@ -172,8 +172,9 @@ impl Mount {
     }
 }
 
-/// Mount sources that are arbitrary text: every word is replaced that does not tell their purpose.
-pub fn sources(question: &Question, answer: &[u8]) -> Vec<Range<usize>> {
+/// Mount sources that are arbitrary text, in which each word is replaced unless it describes a
+/// purpose.
+pub fn free_text_mount_sources(question: &Question, answer: &[u8]) -> Vec<Range<usize>> {
     let free = |source: &Range<usize>, fstype: Option<Range<usize>>| {
         let text = answer.get(source.clone()).unwrap_or_default();
         let fstype = fstype
@@ -191,13 +192,14 @@ pub fn sources(question: &Question, answer: &[u8]) -> Vec<Range<usize>> {
                 Some("mounts") => false,
                 _ => return Vec::new(),
             };
-            let mounts = lines(answer).filter_map(|line| Mount::parse(answer, line, mountinfo));
+            let mounts =
+                lines(answer).filter_map(|line| MountFields::parse(answer, line, mountinfo));
             mounts
                 .filter(|mount| free(&mount.source, Some(mount.fstype.clone())))
                 .map(|mount| mount.source)
                 .collect()
         }
-        Question::Config(_, Dialect::Fstab) => lines(answer)
+        Question::Config(_, ConfigDialect::Fstab) => lines(answer)
             .filter_map(|line| {
                 let mut fields =
                     fields(answer.get(..line.end)?).skip_while(|field| field.start < line.start);
@@ -205,7 +207,7 @@ pub fn sources(question: &Question, answer: &[u8]) -> Vec<Range<usize>> {
                 free(&source, fields.next()).then_some(source)
             })
             .collect(),
-        Question::Config(_, Dialect::MountUnit) => lines(answer)
+        Question::Config(_, ConfigDialect::MountUnit) => lines(answer)
             .filter_map(|line| {
                 let mut fields =
                     fields(answer.get(..line.end)?).skip_while(|field| field.start < line.start);
@@ -260,7 +262,7 @@ fn serial_words(text: &[u8], label: Range<usize>) -> impl Iterator<Item = Range<
     })
 }
 
-/// The letters and digits that begin here; empty at an escape.
+/// Range of the letters and digits at the start of `range`; at an escape, range of the escape.
 pub fn word_at(text: &[u8], range: Range<usize>) -> Range<usize> {
     let bytes = text.get(range.clone()).unwrap_or_default();
     if bytes.starts_with(b"\\x") {
@@ -273,7 +275,7 @@ pub fn word_at(text: &[u8], range: Range<usize>) -> Range<usize> {
     range.start..range.start + length
 }
 
-/// The text after a label prefix, up to the end of the field.
+/// Ranges of the text after each label prefix, up to the end of the field.
 fn label_values(text: &[u8]) -> Vec<Range<usize>> {
     let mut found = Vec::new();
     for field in fields(text) {

@@ -3,12 +3,12 @@
 use proptest::prelude::*;
 
 use super::*;
-use crate::host::archive::{parse, write};
+use crate::host::archive::{parse, render};
 
 fn mask_archive(archive: &str) -> String {
     let (answers, problems) = parse(format!("walwise host 1\n{archive}").as_bytes()).unwrap();
     assert_eq!(problems, Vec::<String>::new());
-    let text = write(&mask(&answers), "");
+    let text = render(&mask_answers(&answers), "");
     text.strip_prefix("walwise host 1\n").unwrap().to_owned()
 }
 
@@ -17,7 +17,7 @@ fn whatever_a_database_or_a_role_is_called_is_masked_whole() {
     let told = "(overrides)\tall\n(override)\ta: on, database b\t\tsynchronous_commit\toff\n\
         (override)\tdata\ton\tsynchronous_commit\toff\n(override)\t\tab\tsynchronous_commit\ton\nwal_level\treplica\t\n";
     let question = Question::PgSettings("/run/.s.PGSQL.5432".into());
-    let masked = mask(&Answers::from([(
+    let masked = mask_answers(&Answers::from([(
         question.clone(),
         Ok(told.as_bytes().to_vec()),
     )]));
@@ -48,7 +48,7 @@ fn what_is_no_identity_stays() {
     assert_eq!(sorted(&mask_archive(archive)), sorted(&expected));
 }
 
-/// The same thing has the same mask however it is written.
+/// All spellings of one UUID get one mask.
 #[test]
 fn joins_survive() {
     let uuid = "1b4e28ba-2fa1-11d2-883f-0016d3cca427";
@@ -139,7 +139,7 @@ fn devices_keep_their_links() {
     );
 }
 
-/// A path that names the host is found again in every file that holds it, however that writes it.
+/// A host name in paths gets one mask in every file, regardless of the file's escapes.
 #[test]
 fn a_hosts_name_in_paths_keeps_its_joins() {
     let archive = "uname\n|Linux\n|db-7.corp\n|6.1.0\n|#1\n|x86_64\n\
@@ -255,7 +255,7 @@ fn tools_do_not_tell_whose_hardware_it_is() {
         run nvme id-ctrl -o json /dev/nvme0n1\n|  \"sn\":\"S4EWNX0N1234  \",\n|  \"mn\":\"Samsung SSD 980 PRO\",\n|  \"vwc\":7,\n";
     let text = mask_archive(archive);
     for secret in [
-        // Leading letters say whose number it is and stay.
+        // Leading letters identify the vendor and stay.
         "74512345",
         "500605b0",
         "8123",
@@ -282,7 +282,7 @@ fn tools_do_not_tell_whose_hardware_it_is() {
     ] {
         assert!(text.contains(kept), "{kept} not in {text}");
     }
-    // What belonged together still does: volume and disk, segment and disk.
+    // Entries that belong together still do: volume and disk, segment and disk.
     let of = |before: &str| {
         let (_, rest) = text.split_once(before).unwrap();
         rest.chars()
@@ -315,12 +315,12 @@ proptest! {
         crate::host::question_text::tests::any_question(),
         prop_oneof![any::<Vec<u8>>(), "[0-9a-f:.-]{0,40}".prop_map(String::into_bytes)].prop_map(Ok), 0..8)
     ) {
-        prop_assert_eq!(mask(&answers), mask(&answers));
+        prop_assert_eq!(mask_answers(&answers), mask_answers(&answers));
     }
 }
 
-/// The devices of a ZFS pool may be named by their serials (`zpool status -P`), with the same mask
-/// as the link.
+/// A device of a ZFS pool may be named by its serial (`zpool status -P`); the mask must equal that
+/// in the link.
 #[test]
 fn serials_in_a_pool_are_masked_like_those_of_links() {
     let link = "/dev/disk/by-id/ata-WDC_WD40EFRX-68N_WD-WCC7K0ABCDEF-part1";
@@ -335,7 +335,7 @@ fn serials_in_a_pool_are_masked_like_those_of_links() {
     assert!(names.len() == 2 && names[0] == names[1], "{names:?}");
 }
 
-/// Beneath /home there may be a cluster, and its files are asked for in every directory above it.
+/// A cluster may be below /home, and walwise looks for its files in every directory above.
 #[test]
 fn a_home_is_somebodys_and_the_files_looked_for_in_it_are_not() {
     let archive = "real-path /home/alice/pg\n:/home/alice/pg\nstat /home/alice/pg/PG_VERSION\n|mode=1\n\

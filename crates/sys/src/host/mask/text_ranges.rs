@@ -1,14 +1,14 @@
-//! Fields, lines and words of an answer, as byte ranges; and words that identify nobody.
+//! Fields, lines and words of an answer, as byte ranges; and a list of common words.
 
 use std::ops::Range;
 
-/// Words that are never a host's name or a serial in paths and answers, besides those in the
-/// capture's own questions.
+/// Words that are never masked in paths and answers, in addition to words in the capture's own
+/// questions.
 pub const COMMON_WORDS: &str = "arch backup boot btrfs centos cluster data database db debian dev disk ext4 fedora home host linux \
     localdomain localhost log main mariadb mysql none opt oracle pgdata pgsql postgres postgresql proc raid redhat rhel \
     rocky root run server srv storage suse swap sys tmp ubuntu unknown usr var vg vg0 volume wal xfs zfs";
 
-/// Fields, separated by tabs (literal or escaped), ends of lines and zero bytes.
+/// Splits at tabs (literal or escaped), ends of lines and zero bytes.
 pub fn fields(text: &[u8]) -> impl Iterator<Item = Range<usize>> {
     const TAB: &[u8] = b"\\x09";
     let mut at = Some(0);
@@ -37,7 +37,6 @@ pub fn line_words(text: &[u8], line: Range<usize>) -> impl Iterator<Item = Range
     pieces_in(text, line, b' ')
 }
 
-/// The pieces of a range between separators.
 pub fn pieces_in(
     text: &[u8],
     range: Range<usize>,

@@ -11,7 +11,7 @@ use super::IdentityKind;
 use crate::host::Tool;
 use crate::host::tool::IdentityKeys;
 
-/// Keys of all programs, whichever has answered, so that no row has to be complete.
+/// Keys of all programs, because a row may lack a key that another program's row has.
 fn identity_keys(
     of: fn(&IdentityKeys) -> &'static [&'static str],
 ) -> impl Iterator<Item = &'static str> {
@@ -35,7 +35,7 @@ pub fn identity_ranges(answer: &[u8]) -> Vec<(Range<usize>, IdentityKind)> {
     places
 }
 
-/// The identities in one line: after every colon with a key before it.
+/// The identities in one line: after every colon that follows a key.
 fn in_line(line: &[u8]) -> Vec<(Range<usize>, IdentityKind)> {
     let mut places = Vec::new();
     for colon in line
@@ -51,12 +51,14 @@ fn in_line(line: &[u8]) -> Vec<(Range<usize>, IdentityKind)> {
         } else if identity_keys(|keys| keys.names).any(|name| name == key) {
             IdentityKind::Wwn
         } else if identity_keys(|keys| keys.members).any(|member| key.starts_with(member)) {
-            places.extend(last_word(after, colon));
+            places.extend(serial_after_position(after, colon));
             continue;
         } else {
             continue;
         };
-        places.extend(value(after, colon).map(|(range, text)| (range, wwn_or_serial(kind, text))));
+        places.extend(
+            value_after_colon(after, colon).map(|(range, text)| (range, wwn_or_serial(kind, text))),
+        );
     }
     places
 }
@@ -78,7 +80,7 @@ fn key_before(before: &[u8]) -> String {
 }
 
 /// The value after a colon, without quotes and blanks, if it can be an identity.
-fn value(after: &[u8], colon: usize) -> Option<(Range<usize>, &[u8])> {
+fn value_after_colon(after: &[u8], colon: usize) -> Option<(Range<usize>, &[u8])> {
     let rest = after.get(1..)?;
     let is_ink = |b: &u8| !b.is_ascii_whitespace();
     let skipped = rest.iter().position(is_ink)?;
@@ -97,26 +99,26 @@ fn value(after: &[u8], colon: usize) -> Option<(Range<usize>, &[u8])> {
     let hexadecimal = usize::from(text.starts_with(b"0x")) * 2;
     let text = text.get(hexadecimal..)?;
     let from = colon + 1 + start + first + hexadecimal;
-    is_identity(text).then_some((from..from + text.len(), text))
+    looks_like_identity(text).then_some((from..from + text.len(), text))
 }
 
-/// The last word of a line, after the place of a disk: `Present (0,0) 3LQ1WEH4`.
-fn last_word(after: &[u8], colon: usize) -> Option<(Range<usize>, IdentityKind)> {
+/// The serial number at the end of a line, after a disk's position: `Present (0,0) 3LQ1WEH4`.
+fn serial_after_position(after: &[u8], colon: usize) -> Option<(Range<usize>, IdentityKind)> {
     let text = after.trim_ascii_end();
     let start = text.iter().rposition(u8::is_ascii_whitespace)? + 1;
     let word = text.get(start..)?;
     let plain = word.iter().all(u8::is_ascii_alphanumeric);
-    (plain && is_identity(word))
+    (plain && looks_like_identity(word))
         .then_some((colon + start..colon + text.len(), IdentityKind::Serial))
 }
 
-/// Whether the text is an identity; `N/A`, `None`, `0` and asterisks are not.
-fn is_identity(text: &[u8]) -> bool {
+/// Whether the text is not one of `N/A`, `None`, `0` and asterisks.
+fn looks_like_identity(text: &[u8]) -> bool {
     text.iter().filter(|b| b.is_ascii_alphanumeric()).count() >= 4
         && text.iter().any(u8::is_ascii_digit)
 }
 
-/// A world-wide name has only hexadecimal digits.
+/// A world-wide name has only hexadecimal digits; any other text counts as a serial.
 fn wwn_or_serial(kind: IdentityKind, text: &[u8]) -> IdentityKind {
     let is_name = text.len() >= 8 && text.iter().all(u8::is_ascii_hexdigit);
     if kind == IdentityKind::Wwn && is_name {
@@ -159,7 +161,7 @@ mod tests {
             ),
             ["Z1P3495C"]
         );
-        // What the firmware of a 9600 lets its owner write.
+        // The owner of a MegaRAID 9600 can set this number in the firmware.
         assert_eq!(
             identities_in(r#""Custom Serial Number" : "RACK7-4900042     ","#),
             ["RACK7-4900042"]

@@ -1,15 +1,15 @@
-//! Finds the masked name of a path in a capture from its original name: a mask in the capture
+//! Finds the masked name of a path in a capture from the original name: a mask in the capture
 //! matches any text.
 //!
-//! No original is stored for this, not even a hash, which could be guessed. Two masked paths may
-//! match; both are then returned, and the caller has to choose.
+//! Originals are not stored, not even as hashes, which could be guessed. If two masked paths match,
+//! both are returned, and the caller has to choose.
 
 use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
 
 use super::super::{Question, path_bytes};
 
-/// The paths of a capture that may be the masked form of this one; empty where it holds the path
+/// Paths in a capture that may be the masked form of `path`; empty if the capture holds `path`
 /// itself.
 pub fn masked_candidates(questions: impl Iterator<Item = Question>, path: &Path) -> Vec<PathBuf> {
     let asked = questions.filter_map(|question| match question.inner() {
@@ -26,20 +26,20 @@ pub fn masked_candidates(questions: impl Iterator<Item = Question>, path: &Path)
         .collect()
 }
 
-/// Whether a masked path may be this one, part by part.
+/// Whether `path` may be the original of a masked path, part by part.
 fn may_be_masked_path(masked: &[u8], path: &[u8]) -> bool {
     let parts = |path: &[u8]| path.split(|b| *b == b'/').count();
     let mut pairs = masked.split(|b| *b == b'/').zip(path.split(|b| *b == b'/'));
     parts(masked) == parts(path) && pairs.all(|(masked, part)| may_be_masked_part(masked, part))
 }
 
-/// Whether a masked part may be this one: text outside masks must be equal. Only the set of
-/// reachable ends is tracked, so no capture can force backtracking.
+/// Whether `part` may be the original of a masked part: text outside masks must be equal. Only the
+/// set of reachable ends is tracked, so that a hostile capture cannot force backtracking.
 fn may_be_masked_part(masked: &[u8], part: &[u8]) -> bool {
     let mut reached = BTreeSet::from([0]);
     let mut rest = masked;
     while let Some((first, after)) = rest.split_first() {
-        if let Some(behind) = mask_length(rest).and_then(|length| rest.get(length..)) {
+        if let Some(behind) = leading_mask_length(rest).and_then(|length| rest.get(length..)) {
             let first = reached.first().copied();
             reached = first
                 .into_iter()
@@ -58,7 +58,7 @@ fn may_be_masked_part(masked: &[u8], part: &[u8]) -> bool {
     reached.contains(&part.len())
 }
 
-fn mask_length(text: &[u8]) -> Option<usize> {
+fn leading_mask_length(text: &[u8]) -> Option<usize> {
     let digits = |text: &[u8]| text.iter().take_while(|b| b.is_ascii_digit()).count();
     let words: [&[u8]; 3] = [b"host", b"user", b"name"];
     for word in words {
@@ -73,7 +73,8 @@ fn mask_length(text: &[u8]) -> Option<usize> {
             return (number > 0).then_some(end + if named { domain.len() } else { 0 });
         }
     }
-    // Numbers and identifiers: up to four letters, then zeros before their number, in any grouping.
+    // Masks of numbers and identifiers begin with up to four letters. Zeros and the number of the
+    // mask follow, in any grouping.
     let letters = text
         .iter()
         .take_while(|b| b.is_ascii_alphabetic())

@@ -1,17 +1,16 @@
 //! `drbdsetup show --show-defaults`, reduced to one line per device: minor number, protocols of its
-//! peers, and the options that decide what is flushed (drbdsetup(8) and drbd.conf(5) of DRBD 8.4
-//! and 9).
+//! peers, and the options that decide about flushes (drbdsetup(8) and drbd.conf(5) of DRBD 8.4 and
+//! 9).
 //!
-//! All else is dropped: shared secrets, addresses, names of hosts, resources and disks. Only listed
-//! words and numbers can leave. A resource whose end is missing yields no lines, since part of it
-//! was not seen.
+//! Shared secrets, addresses, and names of hosts, resources and disks are dropped: only listed
+//! words and numbers are kept. A resource whose end is missing yields no lines, because the missing
+//! part may hold other options.
 
 use std::fmt::Write as _;
 
-/// The options of a disk that may leave, each `yes` or `no`.
+/// Options of a disk that are kept; each is `yes` or `no`.
 const OPTIONS: [&str; 4] = ["disk-barrier", "disk-flushes", "disk-drain", "md-flushes"];
 
-/// The block that a pair of braces encloses.
 #[derive(Clone, Copy)]
 enum DrbdBlock {
     Resource,
@@ -36,9 +35,9 @@ struct DrbdVolume<'t> {
     options: Vec<(&'static str, &'t str)>,
 }
 
-/// Lines `MINOR: NAME=VALUE …`. DRBD 8.4 has one connection before its devices; DRBD 9 has several
-/// after them.
-pub fn options(text: &[u8]) -> Vec<u8> {
+/// Reduces the output to lines `MINOR: NAME=VALUE …`. DRBD 8.4 prints one connection before the
+/// devices; DRBD 9 prints several after them.
+pub fn reduce_show_output(text: &[u8]) -> Vec<u8> {
     let mut out = String::new();
     let mut open: Vec<DrbdBlock> = Vec::new();
     let mut statement: Vec<&str> = Vec::new();
@@ -62,7 +61,7 @@ pub fn options(text: &[u8]) -> Vec<u8> {
             Token::Close => {
                 open.pop();
                 if open.is_empty() {
-                    std::mem::take(&mut resource).write(&mut out);
+                    std::mem::take(&mut resource).write_lines(&mut out);
                 }
                 statement.clear();
             }
@@ -84,7 +83,6 @@ fn block_kind(word: &str) -> DrbdBlock {
 }
 
 impl<'t> DrbdResource<'t> {
-    /// Keeps the statement if it is listed.
     fn keep_statement(&mut self, open: &[DrbdBlock], statement: &[&'t str]) {
         match (open, statement) {
             (
@@ -118,7 +116,7 @@ impl<'t> DrbdResource<'t> {
         }
     }
 
-    fn write(self, out: &mut String) {
+    fn write_lines(self, out: &mut String) {
         for volume in self.volumes {
             let Some(minor) = volume.minor else { continue };
             let _ = write!(out, "{minor}:");
@@ -141,7 +139,7 @@ enum Token<'t> {
 }
 
 /// Words, braces and ends of statements. A quoted word, which can hold anything, becomes an empty
-/// one; a comment ends with its line.
+/// word; a comment ends at the end of its line.
 fn tokens(text: &[u8]) -> impl Iterator<Item = Token<'_>> {
     let mut rest = text;
     std::iter::from_fn(move || {
@@ -152,9 +150,9 @@ fn tokens(text: &[u8]) -> impl Iterator<Item = Token<'_>> {
                 b'{' => return Some(Token::Open),
                 b'}' => return Some(Token::Close),
                 b';' => return Some(Token::End),
-                b'#' => rest = text_after(rest, rest.iter().position(|b| *b == b'\n')),
+                b'#' => rest = text_after_position(rest, rest.iter().position(|b| *b == b'\n')),
                 b'"' => {
-                    rest = text_after(rest, end_of_quote(rest));
+                    rest = text_after_position(rest, end_of_quote(rest));
                     return Some(Token::Word(""));
                 }
                 space if space.is_ascii_whitespace() => {}
@@ -172,14 +170,14 @@ fn tokens(text: &[u8]) -> impl Iterator<Item = Token<'_>> {
     })
 }
 
-/// The text after this position; empty without one.
-fn text_after(text: &[u8], place: Option<usize>) -> &[u8] {
+/// The text after `place`; empty if `place` is `None`.
+fn text_after_position(text: &[u8], place: Option<usize>) -> &[u8] {
     place
         .and_then(|place| text.get(place + 1..))
         .unwrap_or_default()
 }
 
-/// The quote that ends this text; one after a backslash is part of it.
+/// Position of the quote that ends this text; a quote after a backslash belongs to the text.
 fn end_of_quote(text: &[u8]) -> Option<usize> {
     let mut escaped = false;
     text.iter().position(|b| {
@@ -197,8 +195,8 @@ mod tests {
 
     const SECRET: &str = "Zk7hunter2";
 
-    /// As drbdsetup prints one pair in DRBD 8.4.
-    fn show_84(secret: &str) -> String {
+    /// Output of drbdsetup for one pair of hosts in DRBD 8.4.
+    fn drbd_8_4_output(secret: &str) -> String {
         format!(
             "resource r0 {{\n    options {{\n    }}\n    net {{\n        protocol        \tC; # default\n        \
              cram-hmac-alg   \t\"sha1\";\n        shared-secret   \t\"{secret}\";\n        max-buffers     \t2048; # default\n    }}\n    \
@@ -212,8 +210,8 @@ mod tests {
         )
     }
 
-    /// As it prints three hosts in DRBD 9.
-    fn show_9(secret: &str) -> String {
+    /// Output of drbdsetup for three hosts in DRBD 9.
+    fn drbd_9_output(secret: &str) -> String {
         let connection = |id: u32, protocol: &str| {
             format!(
                 "    connection {{\n        _peer_node_id {id};\n        path {{\n            _this_host ipv4 10.0.0.1:7789;\n            \
@@ -236,15 +234,15 @@ mod tests {
     const LINES_9: &str = "1000: protocol=C protocol=A disk-barrier=no disk-flushes=yes disk-drain=yes md-flushes=no\n";
 
     fn reduce(text: &str) -> String {
-        String::from_utf8(options(text.as_bytes())).unwrap()
+        String::from_utf8(reduce_show_output(text.as_bytes())).unwrap()
     }
 
     #[test]
     fn minors_protocols_and_options_are_left() {
-        assert_eq!(reduce(&show_84(SECRET)), LINES_84);
-        assert_eq!(reduce(&show_9(SECRET)), LINES_9);
+        assert_eq!(reduce(&drbd_8_4_output(SECRET)), LINES_84);
+        assert_eq!(reduce(&drbd_9_output(SECRET)), LINES_9);
         assert_eq!(
-            reduce(&(show_84("a") + &show_9("b"))),
+            reduce(&(drbd_8_4_output("a") + &drbd_9_output("b"))),
             format!("{LINES_84}{LINES_9}")
         );
         for none in [
@@ -259,7 +257,7 @@ mod tests {
 
     #[test]
     fn a_resource_that_is_cut_short_has_no_lines() {
-        for whole in [show_84(SECRET), show_9(SECRET)] {
+        for whole in [drbd_8_4_output(SECRET), drbd_9_output(SECRET)] {
             let last = whole.rfind('}').unwrap();
             for (end, _) in whole.char_indices() {
                 let lines = reduce(&whole[..end]);
@@ -269,20 +267,20 @@ mod tests {
     }
 
     proptest! {
-        /// Whatever stands in quotes, only the listed words leave, and they are the same.
+        /// Regardless of the text in quotes, exactly the listed words are kept.
         #[test]
         fn nothing_in_quotes_leaves_or_changes_what_does(before in "[ -~\n]{0,20}", after in "[ -~\n]{0,20}") {
             let quoted = format!("{before}{SECRET}{after}").replace('\\', "\\\\").replace('"', "\\\"");
-            prop_assert_eq!(reduce(&show_84(&quoted)), LINES_84);
-            prop_assert_eq!(reduce(&show_9(&quoted)), LINES_9);
+            prop_assert_eq!(reduce(&drbd_8_4_output(&quoted)), LINES_84);
+            prop_assert_eq!(reduce(&drbd_9_output(&quoted)), LINES_9);
         }
 
         #[test]
         fn only_listed_words_leave_any_text(bytes: Vec<u8>, at in 0usize..2000) {
-            let whole = show_84(SECRET) + &show_9(SECRET);
+            let whole = drbd_8_4_output(SECRET) + &drbd_9_output(SECRET);
             let (head, tail) = whole.as_bytes().split_at(at.min(whole.len()));
             for text in [bytes.clone(), [head, bytes.as_slice(), tail].concat()] {
-                let lines = String::from_utf8(options(&text)).unwrap();
+                let lines = String::from_utf8(reduce_show_output(&text)).unwrap();
                 for line in lines.lines() {
                     let (minor, words) = line.split_once(':').unwrap();
                     prop_assert!(minor.parse::<u32>().is_ok(), "{line}");

@@ -1,14 +1,15 @@
 //! Present and future mounts: fstab, mount units, mount tables.
 //!
-//! Logins in devices and addresses (before `@`) are cut; [`super::options`] lists the options that
-//! are kept. Mount tables keep all options of local file systems, which the kernel itself has
-//! written. Each line and unit says whether it is complete, because an incomplete one must never be
-//! pasted.
+//! Logins in devices and addresses (before `@`) are removed; [`super::mount_options`] lists the
+//! options that are kept. Mount tables keep all options of local file systems, which the kernel
+//! itself has written. Each fstab line and unit is marked complete or not, because an incomplete
+//! one must never be pasted.
 
-use super::options::{LOCAL_SOURCES, LOCAL_TYPES, allowed_options, is_local};
+use super::mount_options::{LOCAL_SOURCES, LOCAL_TYPES, allowed_options, is_local_disk};
 use crate::host::ConfigDirective;
 
-/// A device or address without its login; `none` where it consists of settings, as with rclone.
+/// Removes the login from a device or address. A source that consists of settings, as with rclone,
+/// becomes `none`.
 pub fn redact_source(text: &[u8]) -> Vec<u8> {
     if LOCAL_SOURCES.iter().any(|prefix| text.starts_with(prefix)) {
         return text.to_vec();
@@ -42,9 +43,10 @@ fn split_fields(line: &[u8]) -> impl Iterator<Item = &[u8]> {
         .filter(|word| !word.is_empty())
 }
 
-/// fstab(5): device, type, options, the two trailing numbers as far as present, and completeness. A
-/// line with more than two trailing fields, as after a blank among the options, is incomplete.
-pub fn fstab(text: &[u8]) -> Vec<ConfigDirective> {
+/// Fields of each line as in fstab(5): device, type, options, the two trailing numbers if present,
+/// and completeness. A line with more trailing fields, such as after a blank among the options, is
+/// incomplete.
+pub fn redact_fstab(text: &[u8]) -> Vec<ConfigDirective> {
     let row = |(line, text): (u32, &[u8])| {
         let mut fields = split_fields(text);
         let device = fields.next().filter(|device| !device.starts_with(b"#"))?;
@@ -55,19 +57,19 @@ pub fn fstab(text: &[u8]) -> Vec<ConfigDirective> {
         let written = fields.next().unwrap_or(b"defaults");
         let (from, kept) = (
             redact_source(device),
-            allowed_options(written, is_local(fstype, device)),
+            allowed_options(written, is_local_disk(fstype, device)),
         );
         let rest: Vec<&[u8]> = fields.collect();
-        let numbers = rest.len() <= 2 && rest.iter().all(|word| is_number(word));
+        let numbers = rest.len() <= 2 && rest.iter().all(|word| is_short_number(word));
         let spilled = rest
             .iter()
             .take(2)
-            .find(|word| !is_number(word))
+            .find(|word| !is_short_number(word))
             .is_some_and(|word| !word.starts_with(b"#"));
         let all = if spilled {
             b"excess"
         } else {
-            completeness(numbers && from == device && kept == written)
+            completeness_word(numbers && from == device && kept == written)
         };
         let numbers = if numbers {
             rest.join(&b' ')
@@ -80,18 +82,17 @@ pub fn fstab(text: &[u8]) -> Vec<ConfigDirective> {
     numbered_lines(text).filter_map(row).collect()
 }
 
-fn is_number(word: &[u8]) -> bool {
+fn is_short_number(word: &[u8]) -> bool {
     word.len() <= 3 && word.iter().all(u8::is_ascii_digit)
 }
 
-/// The word for a complete or incomplete entry.
-pub fn completeness(all: bool) -> &'static [u8] {
+pub fn completeness_word(all: bool) -> &'static [u8] {
     if all { b"whole" } else { b"part" }
 }
 
-/// systemd.mount(5): the keys `what`, `where`, `type` and `options` of its section `[Mount]`, then
-/// `kept` with whether their values are complete.
-pub fn mount_unit(text: &[u8]) -> Vec<ConfigDirective> {
+/// Fields as in systemd.mount(5): the keys `what`, `where`, `type` and `options` of the section
+/// `[Mount]`. A key `kept` follows, which states whether all values are complete.
+pub fn redact_mount_unit(text: &[u8]) -> Vec<ConfigDirective> {
     let mut lines_of_mount = Vec::new();
     let mut in_mount = false;
     let mut pending: Option<(u32, Vec<u8>)> = None;
@@ -117,7 +118,7 @@ pub fn mount_unit(text: &[u8]) -> Vec<ConfigDirective> {
     }
     let assignments: Vec<_> = lines_of_mount
         .iter()
-        .filter_map(|(line, text)| Some((*line, assignment(text)?)))
+        .filter_map(|(line, text)| Some((*line, split_assignment(text)?)))
         .collect();
     let last = |key: &[u8]| {
         assignments
@@ -126,34 +127,34 @@ pub fn mount_unit(text: &[u8]) -> Vec<ConfigDirective> {
             .find(|(_, (found, _))| *found == key)
             .map(|(_, (_, value))| *value)
     };
-    let local = is_local(
+    let local = is_local_disk(
         last(b"Type").unwrap_or(b"auto"),
         last(b"What").unwrap_or_default(),
     );
     let mut settings: Vec<ConfigDirective> = Vec::new();
     let mut all = true;
     for (line, (key, value)) in &assignments {
-        if let Some(setting) = unit_setting(*line, key, value, local) {
+        if let Some(setting) = mount_unit_setting(*line, key, value, local) {
             all &= setting.value == *value;
             settings.push(setting);
         }
     }
     let kept = settings.last().map(|last| ConfigDirective {
         key: b"kept".to_vec(),
-        value: completeness(all).to_vec(),
+        value: completeness_word(all).to_vec(),
         ..*last
     });
     settings.extend(kept);
     settings
 }
 
-fn assignment(text: &[u8]) -> Option<(&[u8], &[u8])> {
+fn split_assignment(text: &[u8]) -> Option<(&[u8], &[u8])> {
     let equals = text.iter().position(|b| *b == b'=')?;
     let (key, value) = text.split_at(equals);
     Some((key.trim_ascii(), value.get(1..)?.trim_ascii()))
 }
 
-fn unit_setting(line: u32, key: &[u8], value: &[u8], local: bool) -> Option<ConfigDirective> {
+fn mount_unit_setting(line: u32, key: &[u8], value: &[u8], local: bool) -> Option<ConfigDirective> {
     let value = match key {
         b"What" => redact_source(value),
         b"Options" => allowed_options(value, local),
@@ -163,21 +164,22 @@ fn unit_setting(line: u32, key: &[u8], value: &[u8], local: bool) -> Option<Conf
     Some(ConfigDirective::new(line, key.to_ascii_lowercase(), value))
 }
 
-/// /proc/PID/mountinfo or /proc/PID/mounts. For types not known to need no login, logins and
-/// options are removed; for others, logins in addresses.
-pub fn mount_table(text: &[u8]) -> Vec<u8> {
+/// Filters /proc/PID/mountinfo or /proc/PID/mounts. Entries whose type may need a login lose logins
+/// and unlisted options; other entries lose only logins in addresses.
+pub fn redact_mount_table(text: &[u8]) -> Vec<u8> {
     let mut out = Vec::with_capacity(text.len());
     for line in text.split_inclusive(|b| *b == b'\n') {
         let (body, end) = line.split_at(line.len() - usize::from(line.ends_with(b"\n")));
         let words: Vec<&[u8]> = body.split(|b| *b == b' ').collect();
-        // In mountinfo type, source and options follow a dash; in mounts they are the third, first
-        // and fourth word.
+        // In mountinfo, type, source and options follow a dash; in mounts they are the third, first
+        // and fourth words.
         let dash = words.iter().position(|word| *word == b"-");
         let (fstype, from, rest) = dash.map_or((2, 0, 3), |dash| (dash + 1, dash + 2, dash + 3));
         let remote = words
             .get(fstype)
             .is_some_and(|fstype| !needs_no_login(fstype));
-        // A tmpfs may be named like an account, too; a dataset may be followed by a snapshot.
+        // The source of a tmpfs may look like an account too; a dataset may be followed by `@` and
+        // a snapshot.
         let is_dataset = words.get(fstype).is_some_and(|fstype| *fstype == b"zfs");
         let is_local =
             |source: &[u8]| is_dataset || source.starts_with(b"/") && !source.starts_with(b"//");
@@ -192,8 +194,8 @@ pub fn mount_table(text: &[u8]) -> Vec<u8> {
     out
 }
 
-/// Whether no option and no source of a file system can be secret: local disks, and file systems
-/// that the kernel creates by itself or from existing mounts.
+/// Whether neither the options nor the source of a file system can be secret. This holds for local
+/// disks, and for file systems that the kernel creates by itself or from existing mounts.
 fn needs_no_login(fstype: &[u8]) -> bool {
     const KERNELS: &str = "aufs autofs binfmt_misc bpf cgroup cgroup2 configfs cramfs debugfs devpts devtmpfs ecryptfs \
         efivarfs erofs fuse.fuse-overlayfs fuse.lxcfs fuse.mergerfs fuseblk fusectl gfs2 hfs hfsplus hugetlbfs jffs2 minix \
@@ -247,7 +249,7 @@ mod tests {
             row(9, "/e", "/dev/sde\text4\tnoatime,comit\t0 2\tpart"),
             row(10, "/f", "/dev/sdf\text4\tnoatime\t\texcess"),
         ];
-        assert_eq!(rows(fstab(text.as_bytes())), expected);
+        assert_eq!(rows(redact_fstab(text.as_bytes())), expected);
     }
 
     #[test]
@@ -264,7 +266,7 @@ mod tests {
             row(12, "type", "nfs"),
             row(12, "kept", "part"),
         ];
-        assert_eq!(rows(mount_unit(text.as_bytes())), expected);
+        assert_eq!(rows(redact_mount_unit(text.as_bytes())), expected);
     }
 
     #[test]
@@ -281,14 +283,17 @@ mod tests {
             ("", "/dev/sda1", false),
         ] {
             assert_eq!(
-                is_local(fstype.as_bytes(), source.as_bytes()),
+                is_local_disk(fstype.as_bytes(), source.as_bytes()),
                 local,
                 "{fstype} {source}"
             );
             let line = format!("{source} /x {fstype} ro,odd=1");
             let unit = format!("[Mount]\nOptions=ro,odd=1\nType={fstype}\nWhat={source}\n");
             if !fstype.is_empty() {
-                for kept in [fstab(line.as_bytes()), self::mount_unit(unit.as_bytes())] {
+                for kept in [
+                    redact_fstab(line.as_bytes()),
+                    self::redact_mount_unit(unit.as_bytes()),
+                ] {
                     let kept = rows(kept);
                     let options = kept[0].2.split('\t').find(|field| field.starts_with("ro"));
                     assert_eq!(
@@ -306,23 +311,23 @@ mod tests {
     fn mount_tables_lose_accounts_only() {
         let local =
             "26 1 8:1 / / rw,relatime shared:1 - ext4 /dev/mapper/a@b rw,weird=1,data=ordered\n";
-        assert_eq!(mount_table(local.as_bytes()), local.as_bytes());
+        assert_eq!(redact_mount_table(local.as_bytes()), local.as_bytes());
         let remote = "40 26 0:50 / /m rw - fuse.curlftpfs curlftpfs#ftp://me:pw@host/ rw,user_id=0,allow_other\n\
             41 26 0:51 / /n rw - cifs //nas/x rw,vers=3.1.1,username=me,soft\n";
         let expected = "40 26 0:50 / /m rw - fuse.curlftpfs curlftpfs#ftp://host/ rw\n\
             41 26 0:51 / /n rw - cifs //nas/x rw,vers=3.1.1,soft\n";
         assert_eq!(
-            String::from_utf8(mount_table(remote.as_bytes())).unwrap(),
+            String::from_utf8(redact_mount_table(remote.as_bytes())).unwrap(),
             expected
         );
         assert_eq!(
-            mount_table(b"ftp://me:pw@host/ /m fuse.x rw,pw=1 0 0"),
+            redact_mount_table(b"ftp://me:pw@host/ /m fuse.x rw,pw=1 0 0"),
             b"ftp://host/ /m fuse.x rw 0 0"
         );
         let others = "42 26 0:52 / /o rw - zfs tank/pg@now rw\n43 26 0:53 / /p rw - tmpfs x://me:pw@host/ rw,a=b\n";
         let expected = others.replace("me:pw@", "");
         assert_eq!(
-            String::from_utf8(mount_table(others.as_bytes())).unwrap(),
+            String::from_utf8(redact_mount_table(others.as_bytes())).unwrap(),
             expected,
             "whoever mounts it"
         );
@@ -330,7 +335,7 @@ mod tests {
             45 26 0:55 / /r rw - fuse.rclone :s3,secret_access_key=pw:bucket rw,user_id=0\n";
         let expected = "44 26 0:54 / /q rw - newfs host:/x rw,noatime\n45 26 0:55 / /r rw - fuse.rclone none rw\n";
         assert_eq!(
-            String::from_utf8(mount_table(unknown.as_bytes())).unwrap(),
+            String::from_utf8(redact_mount_table(unknown.as_bytes())).unwrap(),
             expected,
             "what nobody knows is not shown"
         );

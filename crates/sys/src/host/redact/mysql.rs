@@ -1,39 +1,39 @@
 //! Option files of MySQL and MariaDB, and MySQL's persisted settings: storage settings and
 //! includes.
 //!
-//! The syntax is that of both servers' mysys/my_default.c. Settings leave as `group.name`, in lower
-//! case with underscores; a switch without a value has the value `1`, as the servers read it; an
-//! abbreviated name leaves without its value. Groups of clients hold passwords, and nothing of them
-//! leaves.
+//! The syntax is that of mysys/my_default.c in both servers. Settings are named `group.name`, in
+//! lower case with underscores. A switch without a value has the value `1`, as in the servers. An
+//! abbreviated name is kept without its value. Groups of clients, which hold passwords, are
+//! dropped.
 
 use std::collections::BTreeMap;
 
 use crate::host::ConfigDirective;
-use crate::servers::{self, Area, Exposure};
+use crate::servers::{self, Exposure, ServerArea};
 
-/// Settings that may leave an option file or a command line, at least in part.
+/// Settings that the filter passes, at least in part.
 fn exposed_settings() -> &'static BTreeMap<String, Exposure> {
-    servers::exposed_settings(Area::Mysql)
+    servers::exposed_settings(ServerArea::Mysql)
 }
 
 /// Prefixes that the servers allow before a name (special_opt_prefix of mysys/my_getopt.c).
 const PREFIXES: [&str; 4] = ["loose_", "skip_", "disable_", "enable_"];
 
-/// Groups that servers read begin with one of these.
+/// Prefixes of the groups that servers read.
 const GROUPS: [&str; 5] = ["mysqld", "mariadb", "server", "client-server", "galera"];
 
-/// The shortest abbreviation that is passed on; a shorter one is ambiguous, and no server starts
-/// with it.
+/// The shortest abbreviation that is kept. A server refuses to start with a shorter one, which is
+/// ambiguous.
 const MIN_ABBREVIATION: usize = 5;
 
-/// The part of an option name that may leave, normalised, with its prefixes.
+/// The part of an option name that the filter passes: normalised, including prefixes such as
+/// `loose_`.
 pub enum OptionName {
     Known(String),
-    /// The beginning of a known name.
     Abbreviated(String),
 }
 
-/// Whether a known name without a value means the value `1`; otherwise the bare form means nothing.
+/// Whether a known name without a value means the value `1`. Other settings must have a value.
 pub fn is_switch(name: &str) -> bool {
     let rest = PREFIXES
         .iter()
@@ -47,8 +47,8 @@ pub fn is_switch(name: &str) -> bool {
     }
 }
 
-/// `None` when nothing of it may leave.
-pub fn option_name(text: &[u8]) -> Option<OptionName> {
+/// `None` if the filter drops the name.
+pub fn exposed_option_name(text: &[u8]) -> Option<OptionName> {
     let name = str::from_utf8(text)
         .ok()?
         .to_ascii_lowercase()
@@ -68,28 +68,28 @@ pub fn option_name(text: &[u8]) -> Option<OptionName> {
     begins.then_some(OptionName::Abbreviated(name))
 }
 
-/// The known settings of groups that servers read, and every include, in file order.
-pub fn option_file(text: &[u8]) -> Vec<ConfigDirective> {
+/// The known settings of groups that servers read, and all includes, in file order.
+pub fn redact_option_file(text: &[u8]) -> Vec<ConfigDirective> {
     let mut group: Option<String> = None;
     let mut found = Vec::new();
     for (line, text) in (1..).zip(text.split(|b| *b == b'\n')) {
         let text = text.trim_ascii();
         match text.first() {
             None | Some(b'#' | b';') => {}
-            Some(b'!') => found.extend(include(line, text)),
-            Some(b'[') => group = group_name(text),
+            Some(b'!') => found.extend(include_directive(line, text)),
+            Some(b'[') => group = server_group_name(text),
             Some(_) => found.extend(
                 group
                     .as_deref()
-                    .and_then(|group| setting(line, group, text)),
+                    .and_then(|group| setting_directive(line, group, text)),
             ),
         }
     }
     found
 }
 
-/// The name of a group that a server may read.
-fn group_name(text: &[u8]) -> Option<String> {
+/// The name in a group heading; `None` if servers do not read the group.
+fn server_group_name(text: &[u8]) -> Option<String> {
     let text = text.get(1..)?;
     let end = text.iter().position(|b| *b == b']')?;
     let name = str::from_utf8(text.get(..end)?)
@@ -102,12 +102,12 @@ fn group_name(text: &[u8]) -> Option<String> {
         .then_some(name)
 }
 
-/// Whether a key is an include (`!include FILE`, `!includedir DIRECTORY`) rather than a setting.
+/// Whether the key is that of `!include FILE` or `!includedir DIRECTORY`.
 pub fn is_include(key: &[u8]) -> bool {
     matches!(key, b"include" | b"includedir")
 }
 
-fn include(line: u32, text: &[u8]) -> Option<ConfigDirective> {
+fn include_directive(line: u32, text: &[u8]) -> Option<ConfigDirective> {
     let words: [&[u8]; 2] = [b"!includedir", b"!include"];
     let word = words.into_iter().find(|word| text.starts_with(word))?;
     let (word, rest) = text.split_at(word.len());
@@ -119,14 +119,14 @@ fn include(line: u32, text: &[u8]) -> Option<ConfigDirective> {
     ))
 }
 
-fn setting(line: u32, group: &str, text: &[u8]) -> Option<ConfigDirective> {
+fn setting_directive(line: u32, group: &str, text: &[u8]) -> Option<ConfigDirective> {
     let text = strip_comment(text);
     let equals = text.iter().position(|b| *b == b'=');
     let (left, value) = match equals {
         Some(at) => (text.get(..at)?, text.get(at + 1..).map(unquote)),
         None => (text, None),
     };
-    let (name, value) = match option_name(left.trim_ascii())? {
+    let (name, value) = match exposed_option_name(left.trim_ascii())? {
         OptionName::Known(name) => {
             let bare = || {
                 if is_switch(&name) {
@@ -189,13 +189,13 @@ fn unquote(text: &[u8]) -> Vec<u8> {
     out
 }
 
-/// The known settings of mysqld-auto.cnf, which is JSON: `"name": {"Value": "…", …}` at any depth
-/// (MySQL manual, *Persisted System Variables*). They leave as `persisted.name`.
-pub fn persisted_settings(text: &[u8]) -> Vec<ConfigDirective> {
+/// The known settings of mysqld-auto.cnf, as `persisted.name`. The file is JSON with
+/// `"name": {"Value": "…", …}` at any depth (MySQL manual, *Persisted System Variables*).
+pub fn redact_persisted_settings(text: &[u8]) -> Vec<ConfigDirective> {
     let mut found = Vec::new();
     match serde_json::from_slice::<serde_json::Value>(text) {
         Ok(document) => collect_persisted(&document, &mut found),
-        // Not empty, but unreadable.
+        // The file is not empty, but cannot be parsed.
         Err(_) if !text.trim_ascii().is_empty() => {
             found.push(ConfigDirective::new(1, "malformed", ""));
         }
@@ -224,7 +224,7 @@ mod tests {
     use super::*;
 
     fn parse(text: &str) -> Vec<(u32, String, String)> {
-        text_rows(option_file(text.as_bytes()))
+        text_rows(redact_option_file(text.as_bytes()))
     }
 
     fn text_rows(settings: Vec<ConfigDirective>) -> Vec<(u32, String, String)> {
@@ -287,7 +287,7 @@ mod tests {
         let old = br#"{"Version": 1, "mysql_server": {"sync_binlog": {"Value": "0", "Metadata": {"User": "x"}},
             "admin_password": {"Value": "x"}, "mysql_server_static_options": {"innodb_doublewrite": {"Value": "OFF"}}}}"#;
         assert_eq!(
-            text_rows(persisted_settings(old)),
+            text_rows(redact_persisted_settings(old)),
             rows(&[
                 (1, "persisted.innodb_doublewrite", "OFF"),
                 (1, "persisted.sync_binlog", "0")
@@ -296,13 +296,13 @@ mod tests {
         let new =
             br#"{"Version": 2, "mysql_dynamic_variables": {"sync_binlog": {"Value": "100"}}}"#;
         assert_eq!(
-            text_rows(persisted_settings(new)),
+            text_rows(redact_persisted_settings(new)),
             rows(&[(1, "persisted.sync_binlog", "100")])
         );
         assert_eq!(
-            text_rows(persisted_settings(b"{")),
+            text_rows(redact_persisted_settings(b"{")),
             rows(&[(1, "malformed", "")])
         );
-        assert_eq!(text_rows(persisted_settings(b"")), []);
+        assert_eq!(text_rows(redact_persisted_settings(b"")), []);
     }
 }

@@ -1,47 +1,44 @@
 //! postgresql.conf: storage settings and includes.
 //!
 //! The syntax is that of PostgreSQL's guc-file.l: an optional `=`, comments, quotes with `''` and
-//! backslash escapes, names in any case. A line that PostgreSQL would refuse yields nothing. The
+//! backslash escapes, names in any case. A line that PostgreSQL would refuse is skipped. The
 //! collector decides which of several lines wins.
 
 use super::standbys;
 use crate::host::ConfigDirective;
-use crate::servers::{self, Area, Exposure};
+use crate::servers::{self, Exposure, ServerArea};
 
-/// Whether a setting, or part of it, may leave a configuration file or a server.
+/// Whether the filter passes a setting, at least in part.
 pub fn is_exposed(name: &str) -> bool {
-    servers::exposed_settings(Area::Pg).contains_key(name)
+    servers::exposed_settings(ServerArea::Pg).contains_key(name)
 }
 
-/// The part of a setting's value that may leave.
 pub fn redact_value(name: &str, value: &[u8]) -> Vec<u8> {
-    match servers::exposed_settings(Area::Pg).get(name) {
-        // The names of standbys are names of hosts.
-        Some(Exposure::Shape) => standbys::shape(value),
-        // A pseudo-setting (`server_version`) is unchanged; an unlisted setting is neither kept nor
-        // queried.
+    match servers::exposed_settings(ServerArea::Pg).get(name) {
+        // Standbys are often named after hosts.
+        Some(Exposure::Shape) => standbys::redact_standby_names(value),
+        // The pseudo-setting `server_version` is unchanged. Callers do not pass other unlisted
+        // settings.
         Some(Exposure::Value | Exposure::Switch) | None => value.to_vec(),
     }
 }
 
 const INCLUDES: [&str; 3] = ["include", "include_dir", "include_if_exists"];
 
-/// The known settings of a configuration file, in file order.
-pub fn settings(text: &[u8]) -> Vec<ConfigDirective> {
+pub fn redact_settings(text: &[u8]) -> Vec<ConfigDirective> {
     let lines = (1..).zip(text.split(|b| *b == b'\n'));
     lines
-        .filter_map(|(number, line)| setting(number, line))
+        .filter_map(|(number, line)| setting_directive(number, line))
         .collect()
 }
 
-/// Whether a key is an include rather than a setting.
 pub fn is_include(key: &[u8]) -> bool {
     INCLUDES.iter().any(|include| include.as_bytes() == key)
 }
 
 /// The line about checksums in pg_controldata's output; empty if the control file's own checksum is
-/// wrong. The rest identifies the cluster (the system identifier) and its last activity.
-pub fn control_data(text: &[u8]) -> Vec<u8> {
+/// wrong. Other lines identify the cluster (system identifier) and its last activity.
+pub fn redact_control_data(text: &[u8]) -> Vec<u8> {
     let text = String::from_utf8_lossy(text);
     if text.contains("checksum does not match") {
         return Vec::new();
@@ -53,9 +50,12 @@ pub fn control_data(text: &[u8]) -> Vec<u8> {
         .unwrap_or_default()
 }
 
-fn setting(line: u32, text: &[u8]) -> Option<ConfigDirective> {
+fn setting_directive(line: u32, text: &[u8]) -> Option<ConfigDirective> {
     let text = text.trim_ascii_start();
-    let end = text.iter().position(|b| !is_name(*b)).unwrap_or(text.len());
+    let end = text
+        .iter()
+        .position(|b| !is_name_byte(*b))
+        .unwrap_or(text.len());
     let (name, rest) = text.split_at(end);
     let key = str::from_utf8(name).ok()?.to_ascii_lowercase();
     if !is_exposed(&key) && !INCLUDES.contains(&key.as_str()) {
@@ -73,19 +73,19 @@ fn setting(line: u32, text: &[u8]) -> Option<ConfigDirective> {
     (rest.is_empty() || rest.starts_with(b"#")).then(|| ConfigDirective::new(line, key, value))
 }
 
-fn is_name(byte: u8) -> bool {
+fn is_name_byte(byte: u8) -> bool {
     byte.is_ascii_alphanumeric() || matches!(byte, b'_' | b'$' | b'.') || byte >= 0x80
 }
 
 /// A word without quotes: numbers with units, names, simple paths.
 fn unquoted_word(text: &[u8]) -> Option<(Vec<u8>, &[u8])> {
-    let fits = |b: &u8| is_name(*b) || matches!(b, b'-' | b'+' | b':' | b'/');
+    let fits = |b: &u8| is_name_byte(*b) || matches!(b, b'-' | b'+' | b':' | b'/');
     let end = text.iter().position(|b| !fits(b)).unwrap_or(text.len());
     let (word, rest) = text.split_at(end);
     (!word.is_empty()).then(|| (word.to_vec(), rest))
 }
 
-/// A quoted value, from after its opening quote, and the text after it.
+/// The value whose opening quote precedes `text`, and the text after its closing quote.
 fn unquote(mut text: &[u8]) -> Option<(Vec<u8>, &[u8])> {
     let mut value = Vec::new();
     loop {
@@ -133,7 +133,7 @@ mod tests {
 
     fn parse(text: &str) -> Vec<(u32, String, String)> {
         let shown = |bytes: Vec<u8>| String::from_utf8(bytes).unwrap();
-        settings(text.as_bytes())
+        redact_settings(text.as_bytes())
             .into_iter()
             .map(|s| (s.line, shown(s.key), shown(s.value)))
             .collect()
@@ -144,14 +144,14 @@ mod tests {
         let printed = "pg_control version number:            1300\nDatabase system identifier:           7310420111666841234\n\
             Data page checksum version:           1\nMock authentication nonce:            5f0e\n";
         assert_eq!(
-            control_data(printed.as_bytes()),
+            redact_control_data(printed.as_bytes()),
             b"Data page checksum version:           1\n"
         );
         let damaged = format!(
             "WARNING: Calculated CRC checksum does not match value stored in file.\n{printed}"
         );
-        assert_eq!(control_data(damaged.as_bytes()), b"");
-        assert_eq!(control_data(b"\xff"), b"");
+        assert_eq!(redact_control_data(damaged.as_bytes()), b"");
+        assert_eq!(redact_control_data(b"\xff"), b"");
     }
 
     #[test]

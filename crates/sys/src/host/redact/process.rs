@@ -1,15 +1,15 @@
 //! Command lines and environments of database servers.
 //!
-//! Options are normalised, so that no other module parses arguments: see
-//! [`crate::host::Question::CommandLine`].
+//! Options are normalised, so that no other module has to parse arguments; the format is described
+//! at [`crate::host::Question::CommandLine`].
 
 use super::mysql::{self, OptionName};
 use super::postgres;
-use crate::servers::{self, Area};
+use crate::servers::{self, ServerArea};
 use crate::text;
 
-/// Options of MySQL's and MariaDB's servers that may leave a command line besides settings: which
-/// files they read.
+/// Options of MySQL's and MariaDB's servers that choose option files. The filter passes these
+/// options, like settings.
 const MYSQL_FILES: [&str; 4] = [
     "defaults_extra_file",
     "defaults_file",
@@ -17,13 +17,13 @@ const MYSQL_FILES: [&str; 4] = [
     "no_defaults",
 ];
 
-/// Options of the postgres program that have an argument (getopt(3) string in its main/main.c and
+/// Options of the postgres program that take an argument (getopt(3) string in main/main.c and
 /// postmaster.c).
 const WITH_ARGUMENT: &[u8] = b"BbCcDdfhklNoprStvW";
 
-/// The known options of a command line in the format of /proc/PID/cmdline, one per line. A server
-/// under another name may be any of them, so the options of all leave.
-pub fn command_line(text: &[u8]) -> Vec<u8> {
+/// The known options of a command line in the format of /proc/PID/cmdline, one per line. If the
+/// program's name is unknown, the options of all servers are kept.
+pub fn redact_command_line(text: &[u8]) -> Vec<u8> {
     let mut words = text.split(|b| *b == 0);
     let program = words.next().unwrap_or_default();
     let name = program.rsplit(|b| *b == b'/').next().unwrap_or_default();
@@ -31,8 +31,8 @@ pub fn command_line(text: &[u8]) -> Vec<u8> {
     let lines = servers::program_areas(name)
         .into_iter()
         .flat_map(|area| match area {
-            Area::Pg => postgres_options(&words),
-            Area::Mysql => mysql_options(&words),
+            ServerArea::Pg => postgres_options(&words),
+            ServerArea::Mysql => mysql_options(&words),
         });
     lines
         .flat_map(|line| [line.into_bytes(), b"\n".to_vec()].concat())
@@ -62,7 +62,7 @@ fn postgres_options(words: &[&[u8]]) -> Vec<String> {
                     rest
                 };
                 match letter {
-                    // A word that looks like an option is no directory and no port.
+                    // A word that looks like an option does not count as a directory or a port.
                     b'D' | b'k' | b'p' if !argument.starts_with(b"-") => {
                         lines.push(format!(
                             "-{} {}",
@@ -81,7 +81,7 @@ fn postgres_options(words: &[&[u8]]) -> Vec<String> {
     lines
 }
 
-/// `name=value` where the name is known.
+/// `name=value`, if the name is known.
 fn exposed_setting(assignment: &[u8]) -> Option<String> {
     let (name, value) = split_assignment(assignment);
     let name = name.filter(|name| postgres::is_exposed(name))?;
@@ -89,7 +89,7 @@ fn exposed_setting(assignment: &[u8]) -> Option<String> {
     Some(format!("{name}={}", text::display_safe(&value)))
 }
 
-/// Name, in lower case with underscores, and value of an assignment.
+/// Splits an assignment into name and value; the name is in lower case with underscores.
 fn split_assignment(assignment: &[u8]) -> (Option<String>, Option<&[u8]>) {
     let mut parts = assignment.splitn(2, |b| *b == b'=');
     let name = parts.next().and_then(|name| str::from_utf8(name).ok());
@@ -99,8 +99,8 @@ fn split_assignment(assignment: &[u8]) -> (Option<String>, Option<&[u8]>) {
     )
 }
 
-/// my_getopt takes the value of an option that needs one from the next word; an option without
-/// either has no `=` here.
+/// The known options of a MySQL or MariaDB command line. As in my_getopt, a required value may be
+/// the next word. An option without a value is written without `=`.
 fn mysql_options(words: &[&[u8]]) -> Vec<String> {
     let mut lines = Vec::new();
     let mut words = words.iter().peekable();
@@ -110,7 +110,7 @@ fn mysql_options(words: &[&[u8]]) -> Vec<String> {
         };
         let (written, value) = split_assignment(option);
         let Some(written) = written else { continue };
-        let name = match mysql::option_name(written.as_bytes()) {
+        let name = match mysql::exposed_option_name(written.as_bytes()) {
             _ if MYSQL_FILES.contains(&written.as_str()) => written,
             Some(OptionName::Known(name)) => name,
             Some(OptionName::Abbreviated(name)) => {
@@ -136,7 +136,7 @@ fn mysql_options(words: &[&[u8]]) -> Vec<String> {
 }
 
 /// The known variables of an environment in the format of /proc/PID/environ, one per line.
-pub fn environment(text: &[u8]) -> Vec<u8> {
+pub fn redact_environment(text: &[u8]) -> Vec<u8> {
     let known = text.split(|b| *b == 0).filter_map(|variable| {
         let equals = variable.iter().position(|b| *b == b'=')?;
         let (name, value) = variable.split_at(equals);
@@ -148,7 +148,7 @@ pub fn environment(text: &[u8]) -> Vec<u8> {
                 text::display_safe(value)
             )),
             b"LD_PRELOAD" => {
-                // ld.so(8): separated by spaces or colons.
+                // Libraries are separated by spaces or colons (ld.so(8)).
                 let libraries = value
                     .split(|b| matches!(b, b' ' | b':'))
                     .filter(|library| !library.is_empty());
@@ -171,7 +171,7 @@ mod tests {
     use super::*;
 
     fn parse(words: &str) -> String {
-        String::from_utf8(command_line(words.replace(' ', "\0").as_bytes())).unwrap()
+        String::from_utf8(redact_command_line(words.replace(' ', "\0").as_bytes())).unwrap()
     }
 
     #[test]
@@ -208,7 +208,7 @@ mod tests {
         let text =
             b"HOME=/root\0LD_PRELOAD=/usr/lib/libeatmydata.so:/opt/x.so y.so\0PGDATA=/a\nb\0PGPASSWORD=x\0";
         assert_eq!(
-            environment(text),
+            redact_environment(text),
             b"LD_PRELOAD=libeatmydata.so:x.so:y.so\nPGDATA=/a\\x0ab\n"
         );
     }

@@ -1,17 +1,17 @@
 //! `synchronous_standby_names` without the names: the method, how many standbys a commit waits for,
 //! and out of how many.
 //!
-//! The grammar is that of PostgreSQL's syncrep_gram.y and syncrep_scanner.l: `FIRST n (list)`, `ANY
-//! n (list)`, `n (list)` or a list. Standbys are named after hosts and people, so each name leaves
-//! as `_`. A reduced value stays unchanged; one that the server would refuse leaves as `?`.
+//! The grammar is that of PostgreSQL's syncrep_gram.y and syncrep_scanner.l: `FIRST n (list)`,
+//! `ANY n (list)`, `n (list)` or a list. Standbys are named after hosts and people, so each name
+//! becomes `_`. Redaction is idempotent; a value that the server would refuse becomes `?`.
 
 /// The shape of a value: empty, `FIRST 1 (_, _)` or `ANY 2 (_, _, _)`.
-pub fn shape(value: &[u8]) -> Vec<u8> {
+pub fn redact_standby_names(value: &[u8]) -> Vec<u8> {
     if value.trim_ascii().is_empty() {
         return Vec::new();
     }
     let shape = tokens(value)
-        .and_then(|words| parse(&words))
+        .and_then(|words| parse_method(&words))
         .map(|(how, count, names)| format!("{how} {count} ({})", vec!["_"; names].join(", ")));
     shape.unwrap_or_else(|| "?".to_owned()).into_bytes()
 }
@@ -27,8 +27,8 @@ enum StandbyToken {
     Close,
 }
 
-/// The method, the number waited for, and the number of names.
-fn parse(words: &[StandbyToken]) -> Option<(&'static str, u64, usize)> {
+/// The method, the number of standbys waited for, and the number of names.
+fn parse_method(words: &[StandbyToken]) -> Option<(&'static str, u64, usize)> {
     match words {
         [
             StandbyToken::Any,
@@ -109,7 +109,8 @@ fn starts_name(byte: u8) -> bool {
     byte.is_ascii_alphabetic() || byte == b'_' || byte >= 0x80
 }
 
-/// The text after a quoted name, from after its opening quote; two quotes are one.
+/// The text after a quoted name whose opening quote precedes `text`; two quotes in a row stand for
+/// one.
 fn after_quoted_name(mut text: &[u8]) -> Option<&[u8]> {
     loop {
         let end = text.iter().position(|b| *b == b'"')?;
@@ -128,7 +129,7 @@ mod tests {
     use super::*;
 
     fn shape_text(value: &str) -> String {
-        String::from_utf8(shape(value.as_bytes())).unwrap()
+        String::from_utf8(redact_standby_names(value.as_bytes())).unwrap()
     }
 
     #[test]
@@ -159,9 +160,9 @@ mod tests {
             any::<Vec<u8>>(),
             "(ANY|FIRST)? ?[0-9]{0,2} ?\\(?(berlin|\"berlin\"|\\*|[0-9])(, ?berlin){0,3}\\)?".prop_map(String::into_bytes),
         ]) {
-            let once = shape(&value);
+            let once = redact_standby_names(&value);
             prop_assert!(once.iter().all(|b| b"?FIRSTANY0123456789 (_,)".contains(b)));
-            prop_assert_eq!(shape(&once), once);
+            prop_assert_eq!(redact_standby_names(&once), once);
         }
     }
 }

@@ -1,14 +1,14 @@
-//! The output of zpool and zfs, reduced to pools, their devices, states and counts of errors, and a
-//! few properties (zpool-status(8), zfs-get(8)).
+//! The output of zpool and zfs, reduced to pools, their devices, states, error counts and a few
+//! properties (zpool-status(8), zfs-get(8)).
 //!
-//! Names of damaged files and the history of a pool are dropped. Only indentation shows the tree of
-//! a pool, so it is kept.
+//! Names of damaged files and the history of a pool are dropped. Indentation is kept, because only
+//! indentation shows the tree of a pool.
 
 const PROPERTIES: [&str; 3] = ["sync", "logbias", "recordsize"];
 
-/// `zpool status -P`: the lines `pool:` and `state:`; of the tree under `config:` indentation,
-/// name, state and error counts; and whether data is damaged.
-pub fn pool_status(text: &[u8]) -> Vec<u8> {
+/// Reduces `zpool status -P` to pool, state and damage. In the tree under `config:`, indentation,
+/// names, states and error counts are kept.
+pub fn reduce_pool_status(text: &[u8]) -> Vec<u8> {
     let mut out = Vec::new();
     let mut in_tree = false;
     for line in text.split(|b| *b == b'\n') {
@@ -25,7 +25,7 @@ pub fn pool_status(text: &[u8]) -> Vec<u8> {
             [label, rest @ ..] if in_tree && line.starts_with(b"\t") => {
                 let indent = line.iter().take_while(|b| b.is_ascii_whitespace()).count();
                 out.extend([line.get(..indent).unwrap_or_default(), *label].concat());
-                let counts = rest.iter().skip(1).take_while(|word| is_count(word));
+                let counts = rest.iter().skip(1).take_while(|word| is_error_count(word));
                 for word in rest.iter().take(1).chain(counts) {
                     out.extend([b" ", *word].concat());
                 }
@@ -42,8 +42,9 @@ pub fn pool_status(text: &[u8]) -> Vec<u8> {
     out
 }
 
-/// An error count, as `zpool status` shortens it: `0`, `12`, `1.21K`; or its heading.
-fn is_count(word: &[u8]) -> bool {
+/// An error count as `zpool status` shortens it, such as `0`, `12` or `1.21K`, or the column's
+/// heading.
+fn is_error_count(word: &[u8]) -> bool {
     let digits = word
         .strip_suffix(b"K")
         .or(word.strip_suffix(b"M"))
@@ -53,19 +54,19 @@ fn is_count(word: &[u8]) -> bool {
     is_number || [&b"READ"[..], b"WRITE", b"CKSUM"].contains(&word)
 }
 
-/// The sentence about damaged data in a word (`print_error_log` and `print_status_config` in
-/// cmd/zpool of OpenZFS).
+/// Reduces the sentence about damaged data to one word (`print_error_log` and `print_status_config`
+/// in cmd/zpool of OpenZFS).
 fn damage_word(words: &[&[u8]]) -> &'static [u8] {
     match words {
         [b"none"] | [b"No", b"known", b"data", b"errors"] => b"none",
         [b"permanent"] | [b"Permanent", b"errors", ..] => b"permanent",
-        [count, b"data", b"errors" | b"errors,", ..] if is_count(count) => b"permanent",
+        [count, b"data", b"errors" | b"errors,", ..] if is_error_count(count) => b"permanent",
         _ => b"?",
     }
 }
 
-/// `zfs get -Hp -o name,property,value`: the lines of known properties.
-pub fn properties(text: &[u8]) -> Vec<u8> {
+/// Keeps the lines of known properties in `zfs get -Hp -o name,property,value`.
+pub fn keep_known_properties(text: &[u8]) -> Vec<u8> {
     let known = |line: &&[u8]| {
         let fields: Vec<&[u8]> = line.split(|b| *b == b'\t').collect();
         matches!(fields.as_slice(), [_, property, _] if PROPERTIES.iter().any(|p| p.as_bytes() == *property))
@@ -93,12 +94,12 @@ mod tests {
         let expect = "pool: tank\nstate: DEGRADED\n\tNAME STATE READ WRITE CKSUM\n\ttank DEGRADED 0 0 0\n\
             \t  mirror-0 DEGRADED 0 0 0\n\t    /dev/sda1 ONLINE 0 0 0\n\t    12345678901 UNAVAIL 0 1.21K 0\nerrors: permanent\n";
         assert_eq!(
-            String::from_utf8(pool_status(status.as_bytes())).unwrap(),
+            String::from_utf8(reduce_pool_status(status.as_bytes())).unwrap(),
             expect
         );
         let get = "tank\tsync\tstandard\ntank\tkeylocation\tfile:///root/key\ntank/pg\trecordsize\t131072\nx\n";
         assert_eq!(
-            properties(get.as_bytes()),
+            keep_known_properties(get.as_bytes()),
             b"tank\tsync\tstandard\ntank/pg\trecordsize\t131072\n"
         );
     }
@@ -116,22 +117,22 @@ mod tests {
             ("List of errors unavailable: permission denied", "?"),
             ("", "?"),
         ] {
-            let left = pool_status(format!("errors: {sentence}\n").as_bytes());
+            let left = reduce_pool_status(format!("errors: {sentence}\n").as_bytes());
             assert_eq!(left, format!("errors: {word}\n").as_bytes(), "{sentence}");
-            assert_eq!(pool_status(&left), left);
+            assert_eq!(reduce_pool_status(&left), left);
         }
     }
 
     proptest! {
-        /// Reducing is idempotent, and a line of properties affects no other.
+        /// Reducing is idempotent, and a bad line does not change the lines around it.
         #[test]
         fn reducing_twice_is_reducing_once(text in "([ \\t]{0,4}(pool:|state:|config:|errors:|[a-z/0-9-]{1,8})( [A-Z]{1,6})?\\n){0,12}", bad in "[^\n]{0,20}") {
-            let once = properties(text.as_bytes());
-            prop_assert_eq!(properties(&once), once);
+            let once = keep_known_properties(text.as_bytes());
+            prop_assert_eq!(keep_known_properties(&once), once);
             let lines = format!("a\tsync\talways\n{bad}\nb\tsync\tdisabled\n");
-            let left = properties(lines.as_bytes());
+            let left = keep_known_properties(lines.as_bytes());
             prop_assert!(left.starts_with(b"a\tsync\talways\n") && left.ends_with(b"b\tsync\tdisabled\n"));
-            let most = pool_status(text.as_bytes());
+            let most = reduce_pool_status(text.as_bytes());
             let words = |line: &[u8]| line.split(u8::is_ascii_whitespace).filter(|word| !word.is_empty()).count();
             prop_assert!(most.split(|b| *b == b'\n').all(|line| words(line) <= 5));
         }

@@ -1,4 +1,4 @@
-//! Documents written over existing objects of every kind, of which nothing must remain.
+//! Documents written over objects of every kind, whose content and permissions must not survive.
 
 use std::fs::{self, Permissions};
 use std::os::unix::fs::{FileTypeExt as _, MetadataExt as _, PermissionsExt as _, chown, symlink};
@@ -13,7 +13,7 @@ const USUAL: WriteOptions = WriteOptions {
     mode: Some(0o600),
     runs: false,
     series: false,
-    missing: CreationPolicy::Refused,
+    missing: MissingDirectoryPolicy::Refused,
 };
 
 const SERIES: WriteOptions = WriteOptions {
@@ -55,19 +55,22 @@ fn write(
     document: &str,
 ) -> Result<(), WriteError> {
     let location = OutputLocation::find(walker, path, options)?;
-    location.write(document.as_bytes())?.publish().map(|_| ())
+    location
+        .write_draft(document.as_bytes())?
+        .publish()
+        .map(|_| ())
 }
 
-/// A document of a series, as of this date; returns its name.
+/// Writes a document of a series under this date; returns its name.
 fn write_next(place: &TestDirectory, date: &str, document: &str) -> Result<String, WriteError> {
     let path = place.at(&series::date_name(date));
     let location = OutputLocation::find(Walker::current_user(), &path, SERIES)?;
-    let named = location.write(document.as_bytes())?.publish()?;
+    let named = location.write_draft(document.as_bytes())?.publish()?;
     assert_eq!(named.warning, None);
     Ok(named.series_name.unwrap())
 }
 
-/// Nobody but root can give a file away.
+/// Needs root, because only root can give a file to another user.
 #[test]
 #[ignore = "needs root: files of somebody else"]
 fn what_somebody_else_began_is_not_continued() {
@@ -85,7 +88,7 @@ fn what_somebody_else_began_is_not_continued() {
         "{refused:?}"
     );
     assert_eq!(fs::read(place.at("record")).unwrap(), b"second");
-    // Nor in a directory of that user, who can exchange it at any time.
+    // Nor is a document continued in a directory of that user, who can replace it at any time.
     chown(place.0.path(), Some(4242), None).unwrap();
     let refused = place.write("other", continued, "third").unwrap_err();
     assert!(
@@ -123,7 +126,7 @@ fn nothing_of_what_was_there_stays() {
 #[test]
 fn the_mode_is_the_wanted_one_and_else_the_umask_s() {
     let place = TestDirectory::new();
-    // The mode that this process' umask leaves, as for any program.
+    // This file shows which mode the umask of this process leaves.
     fs::write(place.at("usual"), "").unwrap();
     place
         .write(
@@ -191,7 +194,7 @@ fn what_is_to_be_new_replaces_nothing_also_what_comes_meanwhile() {
         ..USUAL
     };
     let location = OutputLocation::find(Walker::current_user(), &place.at("report"), new).unwrap();
-    let draft = location.write(b"ours").unwrap();
+    let draft = location.write_draft(b"ours").unwrap();
     fs::write(place.at("report"), "theirs").unwrap();
     assert_eq!(draft.publish(), Err(WriteError::Exists));
     assert_eq!(place.write("report", new, "ours"), Err(WriteError::Exists));
@@ -200,7 +203,7 @@ fn what_is_to_be_new_replaces_nothing_also_what_comes_meanwhile() {
     place.write("other", new, "ours").unwrap();
 }
 
-/// Two continue one document: the second has not read what the first wrote.
+/// Two processes continue one document; the second has not read the first one's addition.
 #[test]
 fn what_somebody_else_continued_meanwhile_is_not_lost() {
     let continued = WriteOptions {
@@ -215,7 +218,11 @@ fn what_somebody_else_continued_meanwhile_is_not_lost() {
         let location =
             OutputLocation::find(Walker::current_user(), &place.at("record"), continued).unwrap();
         place.write("record", continued, "theirs").unwrap();
-        let refused = location.write(b"ours").unwrap().publish().unwrap_err();
+        let refused = location
+            .write_draft(b"ours")
+            .unwrap()
+            .publish()
+            .unwrap_err();
         assert!(
             matches!(&refused, WriteError::For(why) if why.contains("try again")),
             "{refused:?}"
@@ -225,7 +232,7 @@ fn what_somebody_else_continued_meanwhile_is_not_lost() {
     }
 }
 
-/// Between the check and the write another user replaces the file, or its directory.
+/// Between the check and the write, another user replaces the file or its directory.
 #[test]
 fn an_exchange_meanwhile_leads_nowhere() {
     let place = TestDirectory::new();
@@ -236,12 +243,12 @@ fn an_exchange_meanwhile_leads_nowhere() {
     fs::create_dir(place.at("precious")).unwrap();
     fs::write(place.at("precious/x"), "precious").unwrap();
     symlink("precious", place.at("reports")).unwrap();
-    location.write(b"ours").unwrap().publish().unwrap();
+    location.write_draft(b"ours").unwrap().publish().unwrap();
     assert_eq!(fs::read(place.at("precious/x")).unwrap(), b"precious");
     assert_eq!(fs::read(place.at("before/x")).unwrap(), b"ours");
 
     let location = OutputLocation::find(Walker::current_user(), &place.at("y"), USUAL).unwrap();
-    let draft = location.write(b"ours").unwrap();
+    let draft = location.write_draft(b"ours").unwrap();
     symlink("precious/x", place.at("y")).unwrap();
     assert!(draft.publish().is_err());
     assert_eq!(fs::read(place.at("precious/x")).unwrap(), b"precious");
@@ -328,7 +335,7 @@ fn a_series_is_bounded_and_other_files_beside_it_stay() {
     }
 }
 
-/// Each number is taken once, whatever the clocks say, and each document is complete.
+/// Each number is used once, regardless of the dates, and each document is complete.
 #[test]
 fn whoever_continues_a_series_at_once_gets_a_number_of_his_own() {
     for dates in [&["a"][..], &["a", "b", "c"]] {
@@ -368,7 +375,7 @@ fn whoever_continues_a_series_at_once_gets_a_number_of_his_own() {
     }
 }
 
-/// A number that a killed writer took is passed over, and none follows the last.
+/// A number claimed by a killed writer is skipped, and no number follows the largest one.
 #[test]
 fn a_number_that_is_taken_is_passed_over() {
     let place = TestDirectory::new();
@@ -377,7 +384,7 @@ fn a_number_that_is_taken_is_passed_over() {
     fs::write(place.at("4294967295-a.json"), "").unwrap();
     let refused = write_next(&place, "a", "").unwrap_err();
     assert!(
-        matches!(&refused, WriteError::For(why) if why.contains("no number follows")),
+        matches!(&refused, WriteError::For(why) if why.contains("is the last report number")),
         "{refused:?}"
     );
     assert_eq!(place.names().len(), 3);

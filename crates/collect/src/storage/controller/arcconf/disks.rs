@@ -2,34 +2,34 @@
 //!
 //! A volume names its members by serial number or port; arcconf lists the disks elsewhere. Spare,
 //! ready, passed-through and failed disks belong to no volume. A lost line must not make a volume
-//! look safer: a disk in use that no member names may belong to any volume, and if a disk seems
-//! lost, every disk in use counts.
+//! look safer. A disk in use that no member names may therefore belong to any volume. If a disk
+//! seems lost, every disk in use counts.
 
 use std::collections::BTreeMap;
 
 use super::super::fields::Fields;
-use super::super::report::{FieldReading, worst};
-use crate::facts::catalog::controller::DiskCache;
+use super::super::report::{FieldReading, worst_of};
+use crate::facts::catalog::controller::MemberDiskCache;
 
-/// The number in its heading, and its fields.
+/// A disk in arcconf's list: the number in its heading, and its fields.
 #[derive(Clone, Debug, Default)]
 pub struct PhysicalDisk {
     pub number: String,
     pub fields: Fields,
 }
 
-/// A volume's line about a member disk.
+/// A line of a volume that names a member disk.
 #[derive(Clone, Debug)]
 pub struct Member {
-    /// `segment 0`, `device 4`, `group 0, segment 1`.
+    /// The part before the colon: `segment 0`, `device 4`, `group 0, segment 1`.
     pub key: String,
-    /// `Present (953869MB, SATA, HDD, Connector:0, Device:0) Z1P35ABC`.
+    /// The part after the colon: `Present (953869MB, SATA, HDD, Connector:0, Device:0) Z1P35ABC`.
     pub value: String,
 }
 
 impl Member {
-    /// One member in most versions, all of them in `Drive(s) (Channel,Device) : 0,0 0,1`; none in
-    /// any other line.
+    /// Parses the members that a line names. In most versions a line names one member, but
+    /// `Drive(s) (Channel,Device) : 0,0 0,1` names all. Any other line names no member.
     pub fn from_field((key, value): (String, String)) -> Vec<Self> {
         let is_number = |text: &str| !text.is_empty() && text.bytes().all(|b| b.is_ascii_digit());
         let numbered = key
@@ -52,7 +52,7 @@ impl Member {
         }
     }
 
-    /// Whether the volume runs without this disk.
+    /// Whether the volume currently runs without this disk.
     fn is_absent(&self) -> bool {
         let availability = self.value.to_ascii_lowercase();
         ["missing", "inconsistent", "failed", "defunct", "offline"]
@@ -60,14 +60,14 @@ impl Member {
             .any(|word| availability.starts_with(word))
     }
 
-    /// Index of the only matching disk, by serial number, else by port.
+    /// The index of the only matching disk, by serial number or else by port.
     fn disk_index(&self, disks: &[PhysicalDisk]) -> Option<usize> {
         let (serial, place) = (self.serial(), self.port_address());
         let is_kin = |disk: &PhysicalDisk| Some(is_same_serial(serial?, disk.serial()?));
         let by_serial = matching_indices(disks, |disk| is_kin(disk) == Some(true));
         let by_place = matching_indices(disks, |disk| {
             let is_there = place.is_some_and(|place| disk.port_addresses().contains(&Some(place)));
-            // Another serial number is another disk, even at the same port.
+            // A different serial number means a different disk, even at the same port.
             is_kin(disk) != Some(false) && (is_there || self.number() == Some(&disk.number))
         });
         match (by_serial.as_slice(), by_place.as_slice()) {
@@ -76,7 +76,7 @@ impl Member {
         }
     }
 
-    /// Disk number, in newer firmware.
+    /// The disk's number, which newer firmware prints.
     fn number(&self) -> Option<&str> {
         self.key.strip_prefix("device ")
     }
@@ -88,7 +88,8 @@ impl Member {
             .filter(|word| !word.ends_with(')') && is_unmasked_serial(word))
     }
 
-    /// `(Connector:0, Device:1)`, `(Enclosure:0, Slot:1)`, or `(0,1)` for channel and device.
+    /// Parses `(Connector:0, Device:1)`, `(Enclosure:0, Slot:1)`, or `(0,1)` for channel and
+    /// device.
     fn port_address(&self) -> Option<PortAddress> {
         let (_, inside) = self.value.split_once('(')?;
         let (inside, _) = inside.split_once(')')?;
@@ -128,7 +129,7 @@ enum PortKind {
     Channel,
 }
 
-/// arcconf's words for unit and port.
+/// The words that arcconf uses for unit and port.
 const PORTS: [(PortKind, &str, &str); 4] = [
     (PortKind::Connector, "connector", "device"),
     (PortKind::Enclosure, "enclosure", "slot"),
@@ -136,17 +137,19 @@ const PORTS: [(PortKind, &str, &str); 4] = [
     (PortKind::Channel, "channel", "device"),
 ];
 
-/// Kind of unit, its number, and the port's number.
+/// The kind of unit, the unit's number, and the port's number.
 type PortAddress = (PortKind, u32, u32);
 
-/// Whether a serial number is real: people mask them with asterisks, hashes or one letter.
+/// Whether a serial number is real: people mask serial numbers with asterisks, hashes or one
+/// letter.
 fn is_unmasked_serial(serial: &str) -> bool {
     let mut letters = serial.chars().filter(char::is_ascii_alphanumeric);
     let first = letters.next();
     !serial.contains(['*', '#']) && letters.any(|letter| Some(letter) != first)
 }
 
-/// Some firmware truncates serial numbers or appends to them.
+/// Whether two serial numbers belong to one disk: some firmware truncates serial numbers or appends
+/// to them.
 fn is_same_serial(one: &str, other: &str) -> bool {
     const ENOUGH: usize = 8;
     let begins = |short: &str, long: &str| short.len() >= ENOUGH && long.starts_with(short);
@@ -163,20 +166,20 @@ fn matching_indices(disks: &[PhysicalDisk], is: impl Fn(&PhysicalDisk) -> bool) 
 }
 
 impl PhysicalDisk {
-    /// `None` if missing or masked.
+    /// The serial number; `None` if it is missing or masked.
     fn serial(&self) -> Option<&str> {
         self.fields
             .get("serial number")
             .filter(|serial| is_unmasked_serial(serial))
     }
 
-    /// Its printed addresses: connector, enclosure or backplane; and channel.
+    /// The printed addresses: by connector, enclosure or backplane, and by channel.
     fn port_addresses(&self) -> [Option<PortAddress>; 2] {
-        [self.location(), self.channel()]
+        [self.port_by_location(), self.port_by_channel()]
     }
 
-    /// `Connector 0, Device 1`, `Enclosure 0, Slot 1(Connector 0)`.
-    fn location(&self) -> Option<PortAddress> {
+    /// Parses `Connector 0, Device 1` or `Enclosure 0, Slot 1(Connector 0)`.
+    fn port_by_location(&self) -> Option<PortAddress> {
         let text = self.fields.get("reported location")?.to_ascii_lowercase();
         let (unit, port) = text.split_once(',')?;
         let number = |text: &str, name: &str| {
@@ -193,9 +196,9 @@ impl PhysicalDisk {
             .find_map(|(kind, one, other)| Some((*kind, number(unit, one)?, number(port, other)?)))
     }
 
-    fn channel(&self) -> Option<PortAddress> {
+    fn port_by_channel(&self) -> Option<PortAddress> {
         let text = self.fields.get("reported channel,device")?;
-        // In newer versions the key contains a colon:
+        // In newer versions the key itself contains a colon.
         let text = text
             .rsplit_once(": ")
             .map_or(text, |(_, address)| address)
@@ -208,8 +211,8 @@ impl PhysicalDisk {
         ))
     }
 
-    /// Whether it is no disk but an enclosure or tape: `Device is a …` names another kind, and it
-    /// has no state.
+    /// Whether the entry is an enclosure or tape drive: the line `Device is a …` names no kind of
+    /// disk, and state and write cache are missing.
     fn is_not_a_disk(&self) -> bool {
         let has = |words: &str| self.fields.has(words);
         let of_disks = [
@@ -230,7 +233,6 @@ impl PhysicalDisk {
             .to_ascii_lowercase()
     }
 
-    /// Whether it has failed or is missing.
     fn has_failed(&self) -> bool {
         let state = self.state();
         ["failed", "defunct", "dead", "missing", "offline"]
@@ -238,7 +240,7 @@ impl PhysicalDisk {
             .any(|word| state.starts_with(word))
     }
 
-    /// Whether its state allows a volume to use it.
+    /// Whether the disk's state allows a volume to use it.
     fn may_hold_data(&self) -> bool {
         let state = self.state();
         let is_free = ["ready", "raw", "available", "unassigned"]
@@ -250,30 +252,30 @@ impl PhysicalDisk {
         !(is_free || is_other || self.has_failed())
     }
 
-    fn cache(&self) -> FieldReading<DiskCache> {
+    fn cache_setting(&self) -> FieldReading<MemberDiskCache> {
         self.fields.parse_value("write cache", parse_cache_setting)
     }
 }
 
-pub fn parse_cache_setting(word: &str) -> Option<DiskCache> {
+pub fn parse_cache_setting(word: &str) -> Option<MemberDiskCache> {
     match word {
-        word if word.starts_with("disabled") => Some(DiskCache::Off),
-        word if word.starts_with("enabled") => Some(DiskCache::On),
-        "default" => Some(DiskCache::DiskDefault),
+        word if word.starts_with("disabled") => Some(MemberDiskCache::Off),
+        word if word.starts_with("enabled") => Some(MemberDiskCache::On),
+        "default" => Some(MemberDiskCache::DiskDefault),
         _ => None,
     }
 }
 
-/// The disks of a controller, and which of them are members of volumes.
+/// The disks of a controller, and whether a volume names each of them.
 pub struct DiskInventory {
     disks: Vec<PhysicalDisk>,
     named: Vec<bool>,
-    /// More members than disks are unmatched.
+    /// True if more members than disks are unmatched, so some disks are missing from the list.
     is_short: bool,
 }
 
 impl DiskInventory {
-    /// `members` are those of each volume.
+    /// Matches disks with `members`, the member lines of each volume.
     pub fn new(disks: Vec<PhysicalDisk>, members: &[&[Member]]) -> Self {
         let disks: Vec<PhysicalDisk> = disks
             .into_iter()
@@ -309,14 +311,13 @@ impl DiskInventory {
         }
     }
 
-    /// Whether any disk has a cache line; newer firmware often prints only the common policy.
     pub fn has_cache_lines(&self) -> bool {
         self.disks.iter().any(|disk| disk.fields.has("write cache"))
     }
 
-    /// The combined cache state of a volume's members. If they are uncertain, every possible member
-    /// counts.
-    pub fn cache_of_members(&self, members: &[Member]) -> FieldReading<DiskCache> {
+    /// The combined cache state of a volume's members. If the members are uncertain, every possible
+    /// one counts.
+    pub fn cache_of_members(&self, members: &[Member]) -> FieldReading<MemberDiskCache> {
         let own: Vec<usize> = members
             .iter()
             .filter_map(|member| member.disk_index(&self.disks))
@@ -337,14 +338,14 @@ impl DiskInventory {
         let caches = caches.filter(|(at, (disk, is_named))| may_be_own(*at, disk, **is_named));
         let gap = lost
             .map(|member| FieldReading::conflicting(format!("no disk matches `{}`", member.key)));
-        let caches: Vec<FieldReading<DiskCache>> = caches
-            .map(|(_, (disk, _))| disk.cache())
+        let caches: Vec<FieldReading<MemberDiskCache>> = caches
+            .map(|(_, (disk, _))| disk.cache_setting())
             .chain(gap)
             .collect();
         if caches.is_empty() {
             FieldReading::missing("write cache of the disks")
         } else {
-            worst(caches)
+            worst_of(caches)
         }
     }
 }

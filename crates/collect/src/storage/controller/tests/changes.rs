@@ -1,12 +1,12 @@
 //! Every battery state and every policy, each as one change to a healthy host.
 
 use super::super::samples::*;
-use super::machine::Machine;
+use super::controller_host::ControllerHost;
 
-/// The last device in arcconf's answer, not a disk.
+/// arcconf's line for the last device, which is not a disk.
 const ENCLOSURE: &str = "         Device is an Enclosure services device\n";
 
-/// A disk in this state with its cache on, in place of the enclosure.
+/// Lines of a disk in this state with its cache on, which replace the enclosure.
 macro_rules! other_disk {
     ($state:literal) => {
         concat!(
@@ -20,23 +20,29 @@ macro_rules! other_disk {
 /// The heading after the sections in which arcconf may print the common disk cache policy.
 const VERSION: &str = "Controller Version Information";
 
-/// arcconf's lines for newer backup units; older ones have a single line.
+/// Lines that arcconf prints for newer backup units; older units have a single line.
 const BACKUP_UNIT: &str = "   Overall Backup Unit Status               : Ready
    Non-Volatile Storage Status              : Ready
    Supercap Status                          : Ready";
 
-/// Changes to a healthy host: old text, new text, index of the fact, its value.
-pub fn changes() -> Vec<(Machine, &'static str, &'static str, usize, &'static str)> {
+/// Changes to a healthy host: the old string, the new one, the fact's index and its value.
+pub fn changes() -> Vec<(
+    ControllerHost,
+    &'static str,
+    &'static str,
+    usize,
+    &'static str,
+)> {
     let (storcli, megacli, ssacli, arcconf) = (
-        Machine::storcli(),
-        Machine::megacli(),
-        Machine::ssacli(),
-        Machine::arcconf(),
+        ControllerHost::storcli(),
+        ControllerHost::megacli(),
+        ControllerHost::ssacli(),
+        ControllerHost::arcconf(),
     );
-    let flash = Machine::storcli_tables("/c0/cv show status nolog", STORCLI_FLASH);
-    let table = Machine::storcli_tables("/c0/bbu show status nolog", STORCLI_BATTERY);
+    let flash = ControllerHost::storcli_tables("/c0/cv show status nolog", STORCLI_FLASH);
+    let table = ControllerHost::storcli_tables("/c0/bbu show status nolog", STORCLI_BATTERY);
     let mut rows = Vec::new();
-    let mut add = |machine: &Machine,
+    let mut add = |machine: &ControllerHost,
                    list: &[(&'static str, &'static str, usize, &'static str)]| {
         rows.extend(
             list.iter()
@@ -99,7 +105,7 @@ pub fn changes() -> Vec<(Machine, &'static str, &'static str, usize, &'static st
             ("\"BBU Status\" : 0", "\"BBU Status\" : \"NA\"", 0, "?"),
             ("\"BBU Status\" : 0", "\"BBU Status\" : 1024", 0, "degraded"),
             ("\"BBU\" : \"Present\"", "\"BBU\" : \"Faulty\"", 0, "failed"),
-            // Battery absent, but listed.
+            // The battery is absent, but its module is listed.
             ("\"BBU\" : \"Present\"", "\"BBU\" : \"Absent\"", 0, "?"),
             ("RWBD", "NRWTD", 2, "write through"),
             ("RWBD", "NRWTD", 1, "write back"),
@@ -107,7 +113,7 @@ pub fn changes() -> Vec<(Machine, &'static str, &'static str, usize, &'static st
             ("RWBD", "RAWBD", 2, "write back"),
             ("RWBD", "RAWBD", 3, "stays"),
             ("RWBD", "RFWBC", 1, "always write back"),
-            // Old versions have adaptive read-ahead.
+            // Old versions print adaptive read-ahead as `Ra`.
             ("RWBD", "RaWBD", 1, "write back"),
             ("RWBD", "RaWBD", 2, "write back"),
             ("RWBD", "WBD", 1, "?"),
@@ -146,7 +152,7 @@ pub fn changes() -> Vec<(Machine, &'static str, &'static str, usize, &'static st
                 "disk default",
             ),
             ("\"PDC\" : \"dsbl\"", "\"PDC\" : \"?\"", 4, "?"),
-            // A CacheCade SSD.
+            // The column `Cac` names the CacheCade SSD of a volume, or `-` for none.
             (
                 "\"Cache\" : \"RWBD\"",
                 "\"Cache\" : \"RWBD\", \"Cac\" : \"-\"",
@@ -461,7 +467,7 @@ pub fn changes() -> Vec<(Machine, &'static str, &'static str, usize, &'static st
                 2,
                 "write through",
             ),
-            // hpacucli's older words for the same.
+            // hpacucli is older and prints other words.
             (
                 "Cache Ratio: 10% Read / 90% Write",
                 "Accelerator Ratio: 100% Read / 0% Write",
@@ -487,7 +493,7 @@ pub fn changes() -> Vec<(Machine, &'static str, &'static str, usize, &'static st
                 "write through",
             ),
             ("Caching:  Enabled", "Array Accelerator: Perhaps", 1, "?"),
-            // One line instead of two.
+            // Some versions print node and mount points on one line.
             (
                 "Disk Name: /dev/sda\n         Mount",
                 "Disk Name: /dev/sda          Mount",
@@ -600,7 +606,7 @@ pub fn changes() -> Vec<(Machine, &'static str, &'static str, usize, &'static st
                 4,
                 "?",
             ),
-            // Other devices of the controller do not count, unless a volume may use them.
+            // A device other than a disk does not count, unless a volume may use it.
             (
                 "Device is an Enclosure services device",
                 "Device is an Enclosure",
@@ -627,8 +633,8 @@ pub fn changes() -> Vec<(Machine, &'static str, &'static str, usize, &'static st
                 4,
                 "off",
             ),
-            // The common policy is in the controller's section, or since 2017 in its cache's; it
-            // may leave disks alone.
+            // The common policy is in the controller's section, from 2017 on in its cache's
+            // section. The policy may leave disks at their own settings.
             (
                 "Installed memory",
                 "Global Physical Device Write Cache Policy: Enabled\n   Installed memory",
@@ -659,8 +665,8 @@ pub fn changes() -> Vec<(Machine, &'static str, &'static str, usize, &'static st
                 4,
                 "off",
             ),
-            // A member without a matching disk: matching ones still count, and so does every
-            // possible disk.
+            // If a member matches no disk, any disk that may hold data can be that member, so all
+            // of them count, along with the members that do match.
             (
                 "Connector:0, Device:0)             Z1P35ABC",
                 "Port 7) Z9Z99XYZ",
@@ -676,7 +682,7 @@ pub fn changes() -> Vec<(Machine, &'static str, &'static str, usize, &'static st
         ],
     );
     add(
-        &Machine::arcconf_two("0:0:0:0"),
+        &ControllerHost::arcconf_two("0:0:0:0"),
         &[
             (
                 "Status                                   : ZMM Optimal",
@@ -684,14 +690,15 @@ pub fn changes() -> Vec<(Machine, &'static str, &'static str, usize, &'static st
                 0,
                 "learning",
             ),
-            // A volume's disks: by serial number, by port if that is masked, never guessed.
+            // A volume's disks are found by serial number, or by port if that is masked; never
+            // guessed.
             (
                 "2)             Z1P34AC2",
                 "1)             Z1P34951",
                 4,
                 "on",
             ),
-            // One unmatched member, and one disk that no volume names.
+            // One member matches no disk, and one disk is not named by any volume.
             ("Connector 0, Device 1", "Connector 0, Device 7", 4, "off"),
             (
                 "Disabled (write-through)\n      Device #2",
@@ -699,7 +706,7 @@ pub fn changes() -> Vec<(Machine, &'static str, &'static str, usize, &'static st
                 4,
                 "on",
             ),
-            // Unused disks do not count; one that may be in use does.
+            // Unused disks do not count; a disk that may be in use does.
             (": Ready", ": Global Hot-Spare", 4, "off"),
             (": Ready", ": Defunct", 4, "off"),
             (": Ready", ": Failed", 4, "off"),
@@ -715,17 +722,18 @@ pub fn changes() -> Vec<(Machine, &'static str, &'static str, usize, &'static st
         ],
     );
     add(
-        &Machine::arcconf_two("0:0:1:0"),
+        &ControllerHost::arcconf_two("0:0:1:0"),
         &[
             ("Connector 0, Device 4", "Connector 0, Device 4", 4, "on"),
-            // A member without a matching disk does not hide the other's state.
+            // A member that matches no disk does not hide the state of the other.
             (
                 "3)             Z1P34JK3",
                 "9)             Z9Z99XYZ",
                 4,
                 "on",
             ),
-            // Its own disks are at other ports; disks that no volume names are not.
+            // The volume's own disks are at other ports; disks that no volume names may belong to
+            // it.
             (
                 "Enabled (write-back)\n      Device #3",
                 "Disabled (write-through)\n      Device #3",
@@ -734,12 +742,18 @@ pub fn changes() -> Vec<(Machine, &'static str, &'static str, usize, &'static st
             ),
         ],
     );
-    rows.extend(newer());
+    rows.extend(newer_controller_changes());
     rows
 }
 
-/// For the newer controllers.
-fn newer() -> Vec<(Machine, &'static str, &'static str, usize, &'static str)> {
+/// The changes to hosts with a SmartRAID controller, or with one that storcli2 reads.
+fn newer_controller_changes() -> Vec<(
+    ControllerHost,
+    &'static str,
+    &'static str,
+    usize,
+    &'static str,
+)> {
     let smartraid = [
         (
             "Status                        : Ok\n   Battery",
@@ -935,14 +949,15 @@ fn newer() -> Vec<(Machine, &'static str, &'static str, usize, &'static str)> {
             "disk default",
         ),
     ];
-    let of = |machine: Machine, list: &[(&'static str, &'static str, usize, &'static str)]| {
+    let of = |machine: ControllerHost,
+              list: &[(&'static str, &'static str, usize, &'static str)]| {
         list.iter()
             .map(|&(old, new, fact, word)| (machine.clone(), old, new, fact, word))
             .collect::<Vec<_>>()
     };
     [
-        of(Machine::smartraid(), &smartraid),
-        of(Machine::storcli2(), &storcli2),
+        of(ControllerHost::smartraid(), &smartraid),
+        of(ControllerHost::storcli2(), &storcli2),
     ]
     .concat()
 }

@@ -4,11 +4,11 @@ use proptest::prelude::*;
 
 use super::*;
 use crate::host::Tool;
-use crate::host::redact::{mapper_targets, program_output};
+use crate::host::redact::{mapper_targets_with_retention, redact_program_output};
 
 const POOL: &str = "discard_passdown queue_if_no_space";
 
-/// Status, state, failed members, lagging members.
+/// Each status line with its state, failed members and lagging members.
 fn cases() -> Vec<(
     String,
     &'static str,
@@ -241,19 +241,25 @@ fn strings(words: &[&str]) -> Vec<String> {
     words.iter().map(|word| (*word).to_owned()).collect()
 }
 
-fn read(line: &str) -> Option<TargetStatus> {
+fn parse_line(line: &str) -> Option<TargetStatus> {
     let (target, words) = line.split_once(' ').unwrap_or((line, ""));
-    parse(target, &words.split_ascii_whitespace().collect::<Vec<_>>())
+    parse_target_status(target, &words.split_ascii_whitespace().collect::<Vec<_>>())
 }
 
-/// Each status is parsed from its redacted form.
+/// The parser gets each status in its redacted form.
 #[test]
 fn every_state_of_every_target() {
     for (line, state, failed, lagging) in cases() {
         let text = format!("x: 0 8 {line}\n").into_bytes();
-        let kept =
-            String::from_utf8(program_output(Tool::Dmsetup, &["status".to_owned()], text)).unwrap();
-        let status = kept.strip_prefix("x: ").and_then(|kept| read(kept.trim()));
+        let kept = String::from_utf8(redact_program_output(
+            Tool::Dmsetup,
+            &["status".to_owned()],
+            text,
+        ))
+        .unwrap();
+        let status = kept
+            .strip_prefix("x: ")
+            .and_then(|kept| parse_line(kept.trim()));
         let status = status.unwrap_or_else(|| panic!("{line}: {kept}"));
         assert_eq!(
             (status.state.as_str(), status.failed.as_slice()),
@@ -278,10 +284,10 @@ fn every_state_of_every_target() {
     }
 }
 
-/// Redaction keeps exactly what the parser reads.
+/// Redaction keeps the status of exactly the targets that the parser reads.
 #[test]
 fn targets_with_a_state_are_those_whose_status_leaves() {
-    for (target, leaves) in mapper_targets() {
+    for (target, leaves) in mapper_targets_with_retention() {
         assert_eq!(has_state(target), leaves, "{target}");
     }
 }
@@ -325,25 +331,25 @@ fn a_status_without_its_end_or_with_another_word_is_unknown() {
         "clone 8 10/4096 8 100/200 0 0 0",
         "clone 8 10/4096 8 100/200 0 0 0 ?",
     ] {
-        assert_eq!(read(line), None, "{line}");
+        assert_eq!(parse_line(line), None, "{line}");
     }
 }
 
 proptest! {
-    /// A truncated status is never better than the complete one.
+    /// A truncated status never looks better than the complete one.
     #[test]
     fn what_is_cut_off_makes_nothing_better(which in 0usize..66, keep in 0usize..40) {
         let cases = cases();
         let Some((line, ..)) = cases.get(which) else { return Ok(()) };
-        let whole = read(line).map(|status| status.state);
+        let whole = parse_line(line).map(|status| status.state);
         let cut: Vec<&str> = line.split(' ').take(keep.max(1)).collect();
-        if let Some(status) = read(&cut.join(" ")) {
+        if let Some(status) = parse_line(&cut.join(" ")) {
             prop_assert!(Some(status.state) >= whole, "{line}: {cut:?}");
         }
     }
 
     #[test]
     fn any_words_do_no_harm(target in prop::sample::select(READERS), words in prop::collection::vec("[0-9A-Da/:-]{1,4}", 0..20)) {
-        parse(target.0, &words.iter().map(String::as_str).collect::<Vec<_>>());
+        parse_target_status(target.0, &words.iter().map(String::as_str).collect::<Vec<_>>());
     }
 }

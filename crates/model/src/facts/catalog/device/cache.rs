@@ -1,26 +1,24 @@
-//! Caches of disks: the disk's own report, the view of driver and kernel, warnings, and the
-//! conclusions from all of these.
+//! Write caches of disks: what the disk reports, what driver and kernel assume, and the conclusion
+//! from both.
 
 use crate::facts::choice;
 
 choice! {
-    /// What a disk's own cache is, worst first.
-    pub enum Cache {
-        /// It loses what it holds when the power fails.
+    /// Conclusion about a disk's own write cache, worst first.
+    pub enum CacheVolatility {
+        /// The cache loses its contents when the power fails.
         Volatile = "volatile",
-        /// Kernel and disk disagree.
+        /// Kernel and disk report different caches.
         Contradictory = "contradictory",
-        /// Not known.
         Unknown = "unknown",
-        /// It keeps what it holds: a healthy battery or flash module.
+        /// A healthy battery or flash module preserves the contents.
         Protected = "protected",
-        /// It holds nothing back.
+        /// The disk acknowledges a write only once the data is stored.
         None = "none",
     }
 }
 
-impl Cache {
-    /// Whether it is known to lose what it holds.
+impl CacheVolatility {
     pub fn is_volatile(self) -> bool {
         matches!(self, Self::Volatile)
     }
@@ -29,7 +27,7 @@ impl Cache {
         matches!(self, Self::Unknown)
     }
 
-    /// Whether data is safe in or behind it without any flush.
+    /// Whether acknowledged writes are safe without any flush.
     pub fn is_safe_unflushed(self) -> bool {
         matches!(self, Self::Protected | Self::None)
     }
@@ -40,8 +38,8 @@ impl Cache {
 }
 
 choice! {
-    /// Whether a queue sends flushes: `write back` does.
-    pub enum WriteCache { WriteBack = "write back", WriteThrough = "write through" }
+    /// The kernel's view of the cache behind a queue; flushes are sent only for `write back`.
+    pub enum QueueWriteCache { WriteBack = "write back", WriteThrough = "write through" }
 }
 
 choice! {
@@ -55,12 +53,11 @@ choice! {
 }
 
 choice! {
-    /// Whether a disk's own write cache is on.
     pub enum DriveCache { On = "on", Off = "off" }
 }
 
-impl WriteCache {
-    /// Whether the kernel sees a cache that holds writes.
+impl QueueWriteCache {
+    /// Whether the kernel assumes a volatile cache, and so sends flushes.
     pub fn is_write_back(self) -> bool {
         matches!(self, Self::WriteBack)
     }
@@ -80,8 +77,8 @@ impl DriveCache {
 }
 
 choice! {
-    /// A bit of an NVMe controller's critical warning. The list of warnings can hold other words:
-    /// some bits have no meaning yet.
+    /// A bit of an NVMe controller's critical warning. The fact with the warnings can hold other
+    /// words, too: some bits have no meaning yet.
     pub enum NvmeWarning {
         SpareLow = "spare low",
         Temperature = "temperature",
@@ -96,15 +93,15 @@ choice! {
     /// State of the capacitor behind a drive's memory, as the drive reports it (OCP Datacenter NVMe
     /// SSD Specification, *SMART / Health Information Extended*, Capacitor Health).
     pub enum Capacitor {
-        /// At least as much as it had to hold when the drive was made.
+        /// The capacity is at least the one required of a new drive.
         Healthy = "healthy",
-        /// Less than that, and enough for a proper shutdown.
+        /// The capacity is less than in a new drive, but enough for a proper shutdown.
         Degraded = "degraded",
-        /// Perhaps too little for a proper shutdown.
+        /// The capacity may be too small for a proper shutdown.
         Failed = "failed",
-        /// The drive has none.
+        /// The drive has no capacitor.
         Absent = "absent",
-        /// The drive has a page in that place, and it is not this one.
+        /// The drive has another log page in place of the expected one.
         Unreadable = "unreadable",
     }
 }

@@ -1,10 +1,8 @@
-//! Cloud services behind a disk.
-
 use crate::facts::choice;
 
 choice! {
     /// Cloud service behind a disk.
-    pub enum Cloud {
+    pub enum CloudDiskService {
         AmazonEbs = "Amazon Elastic Block Store",
         AmazonInstanceStore = "Amazon EC2 instance store",
         GooglePersistentDisk = "Google persistent disk",

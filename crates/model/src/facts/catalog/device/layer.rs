@@ -4,8 +4,8 @@
 use crate::facts::choice;
 
 choice! {
-    /// Level of an md array (the names of its personalities in drivers/md), or the array that only
-    /// holds the metadata of firmware RAID.
+    /// Level of an md array, with the names of personalities in drivers/md. `Container` is an array
+    /// that only holds the metadata of firmware RAID.
     pub enum ArrayLevel {
         Linear = "linear", Raid0 = "raid0", Raid1 = "raid1", Raid4 = "raid4", Raid5 = "raid5", Raid6 = "raid6",
         Raid10 = "raid10", Multipath = "multipath", Faulty = "faulty", Container = "container",
@@ -13,17 +13,17 @@ choice! {
 }
 
 impl ArrayLevel {
-    /// Whether its members are concatenated.
+    /// The members of a linear array are concatenated.
     pub fn is_linear(self) -> bool {
         matches!(self, Self::Linear)
     }
 
-    /// Whether it rebuilds what is missing from parity.
+    /// Whether the array rebuilds missing data from parity.
     pub fn has_parity(self) -> bool {
         matches!(self, Self::Raid4 | Self::Raid5 | Self::Raid6)
     }
 
-    /// Whether writes are spread over its members in chunks.
+    /// Whether writes are spread over the members in chunks.
     pub fn is_striped(self) -> bool {
         matches!(
             self,
@@ -31,8 +31,9 @@ impl ArrayLevel {
         )
     }
 
-    /// How many members it can lose; `None` without redundancy. A RAID 10 can lose more than one if
-    /// none holds the copy of another, which is not reported.
+    /// How many members the array can certainly lose; `None` without redundancy. RAID 10 can lose
+    /// more than one member unless both copies are hit, but md does not report which members hold
+    /// the same data.
     pub fn tolerated_losses(self, members: u64) -> Option<u64> {
         match self {
             Self::Raid1 => Some(members.saturating_sub(1)),
@@ -42,19 +43,19 @@ impl ArrayLevel {
         }
     }
 
-    /// Whether it may survive more losses than [`Self::spares`], depending on which members are
-    /// missing.
-    pub fn may_tolerate_more(self) -> bool {
+    /// Whether the array may survive more losses than [`Self::tolerated_losses`], depending on
+    /// which members are missing.
+    pub fn may_tolerate_more_losses(self) -> bool {
         matches!(self, Self::Raid10)
     }
 
-    /// Whether it holds metadata only, and its volumes are arrays of their own.
+    /// Whether the array holds metadata only; the volumes are separate arrays.
     pub fn is_container(self) -> bool {
         matches!(self, Self::Container)
     }
 
-    /// As admins write it: `RAID5`.
-    pub fn title(self) -> &'static str {
+    /// The level as admins write it, such as `RAID5`.
+    pub fn display_name(self) -> &'static str {
         match self {
             Self::Linear => "linear",
             Self::Raid0 => "RAID0",
@@ -65,7 +66,7 @@ impl ArrayLevel {
             Self::Raid10 => "RAID10",
             Self::Multipath => "md multipath",
             Self::Faulty => "md faulty",
-            Self::Container => "container of firmware RAID",
+            Self::Container => "firmware RAID container",
         }
     }
 }
@@ -74,29 +75,29 @@ choice! {
     /// State of a mapped device by the status of its targets, best first
     /// (Documentation/admin-guide/device-mapper/*.rst).
     pub enum MappingState {
-        /// Every target works, with all that it has.
+        /// Every target works, with all its members.
         Fine = "fine",
-        /// A copy or a path has failed, and another one serves.
+        /// A copy or a path has failed, and another one is in use.
         Degraded = "degraded",
-        /// Copies are being synchronised, and may differ until then.
+        /// Copies are being synchronised and may still differ.
         Resyncing = "resyncing",
-        /// A copy is being written, and holds less than the others until then.
+        /// A copy is being written and is still incomplete.
         Rebuilding = "rebuilding",
         /// A disk of a parity array is missing, and a power failure can leave parity wrong.
         WriteHole = "degraded, write hole open",
-        /// It has no space for what is written next.
+        /// There is no space left for new data.
         Full = "full",
-        /// It takes no writes.
+        /// The device refuses writes.
         ReadOnly = "read only",
-        /// Its metadata must be checked before it takes writes again.
+        /// The metadata must be checked before the device accepts writes again.
         NeedsCheck = "needs check",
-        /// It has no path that works.
+        /// No path to the disk works.
         NoPath = "no path",
-        /// It met an error of its disks, or a block that is not what was written.
+        /// A disk reported an error, or a block failed its integrity check.
         Error = "error",
         /// A snapshot that is no longer valid.
         Lost = "lost",
-        /// It has failed, and nothing can be read from it.
+        /// The device has failed and cannot be read.
         Failed = "failed",
     }
 }
@@ -111,7 +112,8 @@ choice! {
 }
 
 choice! {
-    /// What an md array is doing (`action_show` in drivers/md/md.c; md.rst leaves out two).
+    /// What an md array is doing (`action_show` in drivers/md/md.c; md.rst omits two of these
+    /// words).
     pub enum SyncAction {
         Idle = "idle",
         Frozen = "frozen",
@@ -124,30 +126,32 @@ choice! {
 }
 
 impl SyncAction {
-    /// Whether it changes the number of members or the layout.
+    /// Whether the array is changing its number of members or its layout.
     pub fn is_reshape(self) -> bool {
         matches!(self, Self::Reshape)
     }
 
-    /// Whether it synchronises copies or parity; nothing can be rebuilt from them until then.
+    /// Whether the array is synchronising copies or parity, from which nothing can be rebuilt until
+    /// the end.
     pub fn is_resync(self) -> bool {
         matches!(self, Self::Resync)
     }
 }
 
 choice! {
-    /// A word of the state of a member of an md array (`state_show` in drivers/md/md.c; md.rst).
+    /// One word of a member's state in an md array (`state_show` in drivers/md/md.c; md.rst).
     pub enum MemberState {
         Faulty = "faulty",
         InSync = "in_sync",
         Journal = "journal",
         WriteMostly = "write_mostly",
-        /// A write to it failed, and the array does not know yet.
+        /// The member failed, but the metadata handler has not acknowledged the failure yet; writes
+        /// to the member wait.
         Blocked = "blocked",
         Spare = "spare",
-        /// A write to it has failed.
+        /// A write to the member has failed.
         WriteError = "write_error",
-        /// It is to be replaced as soon as there is a spare.
+        /// The member will be replaced as soon as there is a spare.
         WantReplacement = "want_replacement",
         Replacement = "replacement",
         ExternalBadBlocks = "external_bbl",
@@ -156,7 +160,7 @@ choice! {
 }
 
 impl MemberState {
-    /// Whether a member in this state works and should be checked.
+    /// Whether a member in this state still works but should be checked.
     pub fn is_suspect(self) -> bool {
         matches!(
             self,
@@ -166,8 +170,8 @@ impl MemberState {
 }
 
 choice! {
-    /// How an md array stays consistent; `unknown` while it does not run (`consistency_policy_show`
-    /// in drivers/md/md.c).
+    /// How an md array stays consistent; `unknown` while the array does not run
+    /// (`consistency_policy_show` in drivers/md/md.c).
     pub enum ConsistencyPolicy {
         None = "none",
         Resync = "resync",
@@ -207,14 +211,14 @@ choice! {
 }
 
 impl BcacheState {
-    /// Whether a cache is attached.
     pub fn has_cache(self) -> bool {
         !matches!(self, Self::NoCache)
     }
 }
 
 choice! {
-    /// When DRBD reports a write as done.
+    /// When DRBD reports a write as done: A locally, B once the peer received the data, C once the
+    /// peer wrote the data.
     pub enum DrbdProtocol { A = "A", B = "B", C = "C" }
 }
 

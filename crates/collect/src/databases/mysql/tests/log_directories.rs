@@ -1,0 +1,152 @@
+//! Log directories from files, from the server's answer, and by version.
+
+use super::*;
+
+const DIRECTORIES: [&str; 5] = [
+    "/srv/log",
+    "/srv/db/binlogs",
+    "/srv/binlogs",
+    "/srv/redo",
+    "/srv/was",
+];
+
+/// The facts of a MariaDB of this version with these option lines and this answer.
+fn log_directories(version: &str, lines: &[(&str, &str)], says: &str) -> FactSet {
+    let version = MARIADB.replace("10.11.19", version);
+    let fake = with_reply(
+        with_option_file(
+            running_host("/usr/sbin/mariadbd", &version),
+            "/etc/my.cnf",
+            lines,
+        ),
+        says,
+    );
+    collect_all(
+        &DIRECTORIES
+            .iter()
+            .fold(fake, |fake, path| with_directory(fake, path, 40)),
+    )
+}
+
+fn binlog_directory_text(version: &str, lines: &[(&str, &str)]) -> String {
+    value_and_source(
+        &log_directories(version, lines, ""),
+        "mysql.binlog_directory",
+    )
+}
+
+/// binlog_directory came with MariaDB 12.3.1 (MariaDB documentation).
+#[test]
+fn the_binary_log_lies_where_its_directory_is_set_in_versions_that_have_that() {
+    let bare = ("mysqld.log_bin", "1");
+    let place = ("mysqld.binlog_directory", "binlogs");
+    assert_eq!(
+        binlog_directory_text("12.3.1", &[bare, place]),
+        "/srv/db/binlogs /etc/my.cnf:2"
+    );
+    assert_eq!(
+        binlog_directory_text("13.0.1", &[("mysqld.log_bin", "x"), place]),
+        "/srv/db/binlogs /etc/my.cnf:2"
+    );
+    assert_eq!(
+        binlog_directory_text(
+            "12.3.1",
+            &[bare, ("mysqld.binlog_directory", "/srv/binlogs")]
+        ),
+        "/srv/binlogs /etc/my.cnf:2"
+    );
+    assert_eq!(
+        binlog_directory_text("12.3.1", &[bare]),
+        "/srv/db /etc/my.cnf:1"
+    );
+    assert_eq!(
+        binlog_directory_text("12.3.1", &[place]),
+        "? not available",
+        "no binary log is written"
+    );
+    assert_eq!(
+        binlog_directory_text("12.3.1", &[("mysqld.log_bin", "/srv/log/x")]),
+        "/srv/log /etc/my.cnf:1"
+    );
+    // The server refuses to start if both settings name a directory.
+    assert_eq!(
+        binlog_directory_text("12.3.1", &[("mysqld.log_bin", "/srv/log/x"), place]),
+        "? malformed"
+    );
+    for before in ["12.3.0", "11.8.9"] {
+        let loose = [
+            ("mysqld.log_bin", "/srv/log/x"),
+            ("mysqld.loose_binlog_directory", "binlogs"),
+        ];
+        assert_eq!(
+            binlog_directory_text(before, &loose),
+            "/srv/log /etc/my.cnf:1",
+            "{before}"
+        );
+    }
+    assert_eq!(
+        binlog_directory_text("no version", &[bare, place]),
+        "? not collected"
+    );
+    assert_eq!(
+        binlog_directory_text("12.3.1", &[bare, ("mysqld.binlog_directory", "")]),
+        "? ambiguous",
+        "what it is, is not told"
+    );
+}
+
+#[test]
+fn a_running_server_says_where_its_logs_are_and_a_line_that_says_so_too_is_named() {
+    let lines = [
+        ("mysqld.log_bin", "/srv/log/x"),
+        ("mysqld.innodb_log_group_home_dir", "/srv/was"),
+        ("mysqld.innodb_undo_tablespaces", "0"),
+    ];
+    let said = "log_bin\tON\nlog_bin_basename\t/srv/log/x\ninnodb_log_group_home_dir\t/srv/redo/\n";
+    let facts = log_directories("10.11.19", &lines, said);
+    assert_eq!(
+        value_and_source(&facts, "mysql.binlog_directory"),
+        "/srv/log /etc/my.cnf:1"
+    );
+    assert_eq!(
+        value_and_source(&facts, "mysql.redo_directory"),
+        "/srv/redo the server at /run/mysqld/mysqld.sock"
+    );
+    let says = note_sentences(&facts).join("\n");
+    assert!(
+        says.contains(
+            "innodb_log_group_home_dir is /srv/was in /etc/my.cnf:2 but /srv/redo/ in the running server"
+        ),
+        "{says}"
+    );
+    assert_eq!(note_sentences(&facts).len(), 1, "{says}");
+    let facts = log_directories(
+        "12.3.1",
+        &lines,
+        "log_bin\tON\nbinlog_directory\t/srv/binlogs\n",
+    );
+    assert_eq!(
+        value_and_source(&facts, "mysql.binlog_directory"),
+        "/srv/binlogs the server at /run/mysqld/mysqld.sock"
+    );
+    let facts = log_directories(
+        "10.11.19",
+        &[],
+        "log_bin\tON\nlog_bin_basename\t/srv/log/x\n",
+    );
+    assert_eq!(
+        value_and_source(&facts, "mysql.binlog_directory"),
+        "/srv/log the server at /run/mysqld/mysqld.sock"
+    );
+    let facts = log_directories("10.11.19", &lines, "log_bin\tOFF\n");
+    assert_eq!(
+        value_and_source(&facts, "mysql.binlog_directory"),
+        "? not available"
+    );
+    // An unset redo directory is the data directory, which the server reports as `./`.
+    let facts = log_directories("10.11.19", &[], "innodb_log_group_home_dir\t./\n");
+    assert_eq!(
+        value_and_source(&facts, "mysql.redo_directory"),
+        "/srv/db /proc/10/cwd"
+    );
+}

@@ -1,0 +1,157 @@
+use super::*;
+use crate::config_argument_error;
+
+const FILE: &str = "/srv/conf/own.conf";
+
+fn with_named_config(fake: FakeHost, lines: &[(&str, &str)]) -> FakeHost {
+    let fake = with_conf_file(fake, FILE, lines);
+    with_conf_file(fake, "/srv/conf/more.conf", &[("commit_delay", "7")])
+}
+
+fn request(target: Option<&str>) -> Request {
+    Request {
+        target: target.map(Into::into),
+        postgres_config: Some(FILE.into()),
+        ..Request::default()
+    }
+}
+
+#[test]
+fn a_named_configuration_is_read_in_place_of_the_usual_one() {
+    let lines = [
+        ("data_directory", DATA),
+        ("fsync", "on"),
+        ("include", "more.conf"),
+    ];
+    for (lines, target, source) in [
+        (&lines[..], None, "/srv/pg /srv/conf/own.conf:1"),
+        (&lines[..], Some(DATA), "/srv/pg /srv/conf/own.conf:1"),
+        (&lines[1..], Some(DATA), "/srv/pg /srv/pg"),
+    ] {
+        let fake = with_named_config(stopped_host(), lines);
+        let facts = collect(&fake, &request(target));
+        let line = lines.len() - 1;
+        for (name, expected) in [
+            ("pg.data_directory", source.to_owned()),
+            ("pg.running", "no /srv/pg/postmaster.pid".to_owned()),
+            ("pg.fsync", format!("yes /srv/conf/own.conf:{line}")),
+            ("pg.commit_delay", "7 /srv/conf/more.conf:1".to_owned()),
+            (
+                "pg.wal_level",
+                "replica default of PostgreSQL 15".to_owned(),
+            ),
+        ] {
+            assert_eq!(
+                value_and_source(&facts, name),
+                expected,
+                "{name}: {}",
+                displayed_text(&facts)
+            );
+        }
+        let config = Question::Config(FILE.into(), ConfigDialect::Postgres);
+        assert!(
+            !fake.asked_questions().contains(&config),
+            "never as who we are"
+        );
+        assert!(
+            fake.asked_questions()
+                .contains(&Question::AsUser(26, Box::new(config))),
+            "as the owner of the data"
+        );
+        assert_eq!(note_sentences(&facts), [] as [String; 0]);
+    }
+    let facts = collect(
+        &with_named_config(stopped_host(), &lines[1..]),
+        &request(None),
+    );
+    let says = note_sentences(&facts).join("\n");
+    assert!(
+        says.contains("not used: it does not set data_directory; give the directory"),
+        "{says}"
+    );
+}
+
+#[test]
+fn of_a_server_that_runs_or_may_run_a_named_configuration_says_nothing() {
+    let lines = [("data_directory", DATA), ("fsync", "on")];
+    let facts = collect(
+        &with_named_config(running_host(), &lines),
+        &request(Some(DATA)),
+    );
+    assert_eq!(
+        value_and_source(&facts, "pg.fsync"),
+        "no /srv/pg/postgresql.conf:1",
+        "{}",
+        displayed_text(&facts)
+    );
+    let says = note_sentences(&facts).join("\n");
+    assert!(
+        says.contains("not used: a server is running on the data directory"),
+        "{says}"
+    );
+
+    let out_of_sight = with_named_config(running_host(), &lines).answer(Question::Servers, "");
+    let unreadable = with_named_config(running_host(), &lines).refuse(
+        Question::Read(format!("{DATA}/postmaster.pid").into()),
+        HostErrorKind::Denied,
+    );
+    for fake in [out_of_sight, unreadable] {
+        let facts = collect(&fake, &request(Some(DATA)));
+        assert!(
+            !value_and_source(&facts, "pg.fsync").contains("own.conf"),
+            "{}",
+            displayed_text(&facts)
+        );
+        assert!(
+            note_sentences(&facts)
+                .iter()
+                .any(|says| says.contains("not used: a server may be running")),
+            "{}",
+            displayed_text(&facts)
+        );
+    }
+}
+
+#[test]
+fn a_configuration_that_is_about_other_data_says_nothing_of_the_target() {
+    let other = with_named_config(
+        stopped_host(),
+        &[("data_directory", "/srv/other"), ("fsync", "on")],
+    )
+    .answer(Question::RealPath("/srv/other".into()), "/srv/other")
+    .answer(Question::Stat("/srv/other".into()), stat(26))
+    .file("/srv/other/PG_VERSION", "15\n");
+    let facts = collect(&other, &request(Some(DATA)));
+    assert_eq!(
+        value_and_source(&facts, "pg.fsync"),
+        "no /srv/pg/postgresql.conf:1",
+        "{}",
+        displayed_text(&facts)
+    );
+    assert_eq!(
+        facts.value(&Subject::cluster("/srv/other"), &postgres::FSYNC),
+        Some(true)
+    );
+    assert!(
+        note_sentences(&facts)[0].contains("so it does not apply to /srv/pg"),
+        "{:?}",
+        note_sentences(&facts)
+    );
+}
+
+#[test]
+fn a_configuration_that_cannot_be_read_is_a_mistake() {
+    let config = Question::Config(FILE.into(), ConfigDialect::Postgres);
+    let fake = with_named_config(stopped_host(), &[]).refuse(config, HostErrorKind::Absent);
+    let says = config_argument_error(&fake, &request(Some(DATA))).unwrap();
+    assert!(
+        says.starts_with(
+            "cannot use /srv/conf/own.conf for --postgres-config: refused; pass the configuration file"
+        ),
+        "{says}"
+    );
+    assert_eq!(
+        config_argument_error(&with_named_config(stopped_host(), &[]), &request(None)),
+        None
+    );
+}

@@ -1,0 +1,154 @@
+//! Battery and flash-module state from the flags of MegaRAID firmware, which MegaCli and storcli
+//! both print.
+//!
+//! Flag names follow thomas-krenn/check_lsi_raid and glensc/nagios-plugin-check_raid,
+//! t/data/megacli. The state can be *Optimal* while a flag requests a new battery, so the worse of
+//! the two counts.
+
+use super::fields::Fields;
+use super::report::{FieldReading, worst_of};
+use crate::facts::catalog::controller::BatteryCondition;
+
+/// Each flag with its harmless value and the state that any other value means.
+const FLAGS: [(&str, &str, BatteryCondition); 11] = [
+    ("voltage", "ok", BatteryCondition::Degraded),
+    ("temperature", "ok", BatteryCondition::Degraded),
+    ("learn cycle active", "no", BatteryCondition::Learning),
+    ("learn cycle status", "ok", BatteryCondition::Degraded),
+    ("learn cycle timeout", "no", BatteryCondition::Degraded),
+    ("i2c errors detected", "no", BatteryCondition::Degraded),
+    ("battery pack missing", "no", BatteryCondition::Absent),
+    ("remaining capacity low", "no", BatteryCondition::Degraded),
+    (
+        "no space to cache offload",
+        "no",
+        BatteryCondition::Degraded,
+    ),
+    (
+        "pack is about to fail & should be replaced",
+        "no",
+        BatteryCondition::Degraded,
+    ),
+    (
+        "cache offload premium feature required",
+        "no",
+        BatteryCondition::Degraded,
+    ),
+];
+
+/// Flags of newer firmware, which prints all of them or none.
+const NEWER_FLAGS: [&str; 3] = [
+    "no space to cache offload",
+    "pack is about to fail & should be replaced",
+    "cache offload premium feature required",
+];
+
+pub fn parse_battery_state(word: &str) -> Option<BatteryCondition> {
+    match word {
+        "optimal" | "operational" => Some(BatteryCondition::Healthy),
+        "missing" | "absent" | "not present" => Some(BatteryCondition::Absent),
+        "failed" | "dead" | "non operational" => Some(BatteryCondition::Failed),
+        "unknown" => Some(BatteryCondition::Unreadable),
+        word if word.starts_with("charging") => Some(BatteryCondition::Charging),
+        word if word.starts_with("learn") => Some(BatteryCondition::Learning),
+        word if word.starts_with("degraded") || word.starts_with("dgd") => {
+            Some(BatteryCondition::Degraded)
+        }
+        _ => None,
+    }
+}
+
+/// The state from the bits of its code (`MFI_BBU_STATE_*` in mfireg.h of FreeBSD).
+pub fn parse_battery_state_code(code: u64) -> FieldReading<BatteryCondition> {
+    const BITS: [(u64, BatteryCondition); 11] = [
+        (1, BatteryCondition::Absent),
+        (1 << 1, BatteryCondition::Degraded),
+        (1 << 2, BatteryCondition::Degraded),
+        (1 << 3, BatteryCondition::Charging),
+        (1 << 4, BatteryCondition::Learning),
+        (1 << 6, BatteryCondition::Learning),
+        (1 << 7, BatteryCondition::Degraded),
+        (1 << 8, BatteryCondition::Degraded),
+        (1 << 9, BatteryCondition::Degraded),
+        // The firmware requests a new battery; the present charge is unknown.
+        (1 << 10, BatteryCondition::Degraded),
+        (1 << 11, BatteryCondition::Degraded),
+    ];
+    // Healthy batteries have bit 12 set; bit 13 is undocumented.
+    const HARMLESS: u64 = 1 << 12;
+    let known = BITS.iter().fold(HARMLESS, |all, (bit, _)| all | bit);
+    if code & !known != 0 {
+        return FieldReading::Value(BatteryCondition::Unreadable);
+    }
+    let set = BITS
+        .iter()
+        .filter(|(bit, _)| code & bit != 0)
+        .map(|(_, state)| FieldReading::Value(*state));
+    worst_of(set.chain([FieldReading::Value(BatteryCondition::Healthy)]))
+}
+
+pub fn parse_battery_flags(fields: &Fields) -> FieldReading<BatteryCondition> {
+    let newer = NEWER_FLAGS.iter().any(|flag| fields.has(flag));
+    let mut accounts = vec![
+        parse_replacement_flag(fields),
+        parse_charging_status(fields),
+    ];
+    for (flag, harmless, otherwise) in FLAGS {
+        if fields.has(flag) || newer || !NEWER_FLAGS.contains(&flag) {
+            accounts.push(fields.parse_value(flag, |word| {
+                Some(if word == harmless {
+                    BatteryCondition::Healthy
+                } else {
+                    otherwise
+                })
+            }));
+        }
+    }
+    worst_of(accounts)
+}
+
+pub fn parse_replacement_flag(fields: &Fields) -> FieldReading<BatteryCondition> {
+    fields.parse_value("battery replacement required", |word| match word {
+        "no" => Some(BatteryCondition::Healthy),
+        "yes" => Some(BatteryCondition::Degraded),
+        _ => None,
+    })
+}
+
+fn parse_charging_status(fields: &Fields) -> FieldReading<BatteryCondition> {
+    fields.parse_value("charging status", |word| match word {
+        "none" | "complete" => Some(BatteryCondition::Healthy),
+        "charging" => Some(BatteryCondition::Charging),
+        "discharging" => Some(BatteryCondition::Learning),
+        _ => None,
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn numbers_are_sums_of_states() {
+        for (code, state) in [
+            (0, BatteryCondition::Healthy),
+            (1 << 12, BatteryCondition::Healthy),
+            (8, BatteryCondition::Charging),
+            (64, BatteryCondition::Learning),
+            (64 | 8, BatteryCondition::Learning),
+            (1 << 10 | 8, BatteryCondition::Degraded),
+            (1, BatteryCondition::Absent),
+            (1 << 11, BatteryCondition::Degraded),
+            // Bit 5 requests a learn cycle, and is also set without a battery.
+            (32, BatteryCondition::Unreadable),
+            (1 << 13, BatteryCondition::Unreadable),
+            (1 << 20, BatteryCondition::Unreadable),
+        ] {
+            assert_eq!(
+                parse_battery_state_code(code),
+                FieldReading::Value(state),
+                "{code}"
+            );
+        }
+    }
+}

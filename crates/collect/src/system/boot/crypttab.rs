@@ -1,0 +1,469 @@
+//! Encrypted devices that the next boot unlocks: the lines of crypttab(5), and whether their
+//! devices exist now.
+//!
+//! Only devices that are unlocked now are known to be unlockable. A plain device has no header, so
+//! cryptsetup's defaults apply to whatever its line omits. A line without a type is a plain device
+//! if no header is found. A device with a random key is created at each boot and needs no header.
+
+use std::path::Path;
+
+use super::named_device;
+use crate::error_readings::error_reading;
+use crate::facts::catalog::boot::{self, NamedDeviceState};
+use crate::facts::catalog::device as block;
+use crate::facts::{FactSet, Reading, Source, Subject};
+use crate::host::{ConfigDialect, Host, HostErrorKind};
+use crate::text::display_safe;
+
+const CRYPTTAB: &str = "/etc/crypttab";
+
+/// Supported options that take no value.
+const KNOWN_FLAGS: [&str; 19] = [
+    "_netdev",
+    "bitlk",
+    "discard",
+    "initramfs",
+    "loud",
+    "luks",
+    "no-read-workqueue",
+    "no-write-workqueue",
+    "noauto",
+    "noearly",
+    "nofail",
+    "plain",
+    "readonly",
+    "same-cpu-crypt",
+    "submit-from-crypt-cpus",
+    "swap",
+    "tcrypt",
+    "tmp",
+    "x-initrd.attach",
+];
+
+/// Records the lines of crypttab. Without the file there are no lines.
+pub fn record_crypttab(
+    host: &dyn Host,
+    facts: &mut FactSet,
+    listed: &mut named_device::LinkDirectories,
+) {
+    let machine = Subject::host();
+    let settings = match host.config_directives(Path::new(CRYPTTAB), ConfigDialect::Crypttab) {
+        Ok(settings) => settings,
+        Err(miss) if miss.kind == HostErrorKind::Absent => Vec::new(),
+        Err(miss) => {
+            return facts.insert(&machine, &boot::UNLOCKED, error_reading(&miss, CRYPTTAB));
+        }
+    };
+    let [
+        mut all,
+        mut optional,
+        mut missing,
+        mut unseen,
+        mut by_defaults,
+    ] = [const { Vec::new() }; 5];
+    for setting in settings {
+        let name = display_safe(&setting.key);
+        let fields: Vec<String> = setting
+            .value
+            .split(|b| *b == b'\t')
+            .map(display_safe)
+            .collect();
+        let [device, key, options, kept] = &fields[..] else {
+            unseen.push(name.clone());
+            all.push(name);
+            continue;
+        };
+        let line = CrypttabEntry {
+            device,
+            key,
+            options: options.split(',').filter(|one| !one.is_empty()).collect(),
+        };
+        if line.has_option("noauto") {
+            continue;
+        }
+        if line.has_option("nofail") {
+            optional.push(name.clone());
+        }
+        let unlocked = unlocked_device(facts, &name);
+        let uuid = unlocked.as_ref().map(|(_, uuid)| uuid.as_str());
+        if line.uses_plain_defaults(uuid) {
+            by_defaults.push(name.clone());
+        }
+        let written = Source::file_line(CRYPTTAB, setting.line);
+        match named_device::device_presence(host, facts, device, &written, listed) {
+            Reading::Known {
+                value: NamedDeviceState::There,
+                ..
+            } if kept == "whole"
+                && line.is_supported()
+                && line.matches_type(uuid)
+                && unlocked
+                    .as_ref()
+                    .is_some_and(|unlocked| maps_device(host, facts, unlocked, device)) => {}
+            Reading::Known {
+                value: NamedDeviceState::Missing | NamedDeviceState::Other,
+                ..
+            } => {
+                missing.push(name.clone());
+            }
+            Reading::Known {
+                value: NamedDeviceState::There | NamedDeviceState::None,
+                ..
+            }
+            | Reading::Unknown { .. } => {
+                unseen.push(name.clone());
+            }
+        }
+        all.push(name);
+    }
+    let written = Source::file(CRYPTTAB);
+    for (key, names) in [
+        (&boot::UNLOCKED, all),
+        (&boot::UNLOCKED_OPTIONAL, optional),
+        (&boot::UNLOCKED_MISSING, missing),
+        (&boot::UNLOCKED_UNSEEN, unseen),
+        (&boot::UNLOCKED_BY_DEFAULTS, by_defaults),
+    ] {
+        facts.insert_known(&machine, key, names, written.clone());
+    }
+}
+
+fn unlocked_device(facts: &FactSet, name: &str) -> Option<(Subject, String)> {
+    let named = facts.known_values(&block::DM_NAME);
+    let (device, _) = named.into_iter().find(|(_, active)| active == name)?;
+    let uuid = facts
+        .value(device, &block::DM_UUID)
+        .filter(|uuid| uuid.starts_with("CRYPT-"))?;
+    Some((device.clone(), uuid))
+}
+
+/// Whether the unlocked device is the one that the line names: a LUKS mapping's UUID contains its
+/// header's UUID.
+fn maps_device(
+    host: &dyn Host,
+    facts: &FactSet,
+    (unlocked, uuid): &(Subject, String),
+    named: &str,
+) -> bool {
+    let header = named
+        .strip_prefix("UUID=")
+        .map(|header| header.trim_matches('"').replace('-', ""));
+    header.is_some_and(|header| {
+        uuid.starts_with("CRYPT-LUKS") && uuid.split('-').nth(2) == Some(&header)
+    }) || named_device::find_device(host, facts, named)
+        .is_some_and(|device| facts.directly_below(unlocked).contains(&device))
+}
+
+struct CrypttabEntry<'l> {
+    device: &'l str,
+    key: &'l str,
+    options: Vec<&'l str>,
+}
+
+impl CrypttabEntry<'_> {
+    fn has_option(&self, name: &str) -> bool {
+        self.options
+            .iter()
+            .any(|option| option.split('=').next() == Some(name))
+    }
+
+    /// The value of the option's last occurrence, which counts.
+    fn option_value(&self, name: &str) -> Option<&str> {
+        let values = self
+            .options
+            .iter()
+            .filter_map(|option| option.split_once('='));
+        values
+            .filter(|(of, _)| *of == name)
+            .map(|(_, value)| value)
+            .next_back()
+    }
+
+    fn names_header_type(&self) -> bool {
+        ["luks", "tcrypt", "bitlk", "header"]
+            .into_iter()
+            .any(|word| self.has_option(word))
+    }
+
+    fn names_plain_type(&self) -> bool {
+        ["plain", "swap", "tmp"]
+            .into_iter()
+            .any(|word| self.has_option(word))
+            && !self.names_header_type()
+    }
+
+    /// Whether the device is created at each boot, with new contents.
+    fn is_recreated_at_boot(&self) -> bool {
+        self.key == "random" && (self.has_option("swap") || self.has_option("tmp"))
+    }
+
+    /// Whether the device is opened as plain with cryptsetup's defaults. `uuid` is that of the
+    /// unlocked mapping; it decides if the line has neither a type nor the tag `UUID=`, which means
+    /// a header.
+    fn uses_plain_defaults(&self, uuid: Option<&str>) -> bool {
+        let is_plain = self.names_plain_type()
+            || !self.names_header_type()
+                && uuid.map_or(!self.device.starts_with("UUID="), |uuid| {
+                    uuid.starts_with("CRYPT-PLAIN-")
+                });
+        is_plain
+            && !self.is_recreated_at_boot()
+            && !(self.has_option("cipher") && self.has_option("hash"))
+    }
+
+    /// Whether the line's type agrees with `uuid`, the UUID of the unlocked mapping.
+    fn matches_type(&self, uuid: Option<&str>) -> bool {
+        uuid.is_some_and(|uuid| {
+            let is_plain = uuid.starts_with("CRYPT-PLAIN-");
+            !(is_plain && self.names_header_type() || !is_plain && self.names_plain_type())
+        })
+    }
+
+    /// Whether every option is supported and the key exists.
+    fn is_supported(&self) -> bool {
+        let has_key = match self.key {
+            "none" | "there" => true,
+            "random" => self.is_recreated_at_boot(),
+            _ => false,
+        };
+        has_key
+            && self
+                .options
+                .iter()
+                .all(|option| self.accepts_option(option))
+    }
+
+    fn accepts_option(&self, option: &str) -> bool {
+        let Some((name, value)) = option.split_once('=') else {
+            return KNOWN_FLAGS.contains(&option);
+        };
+        match name {
+            "cipher" => cipher_key_sizes().any(|(cipher, _)| cipher == value),
+            "hash" => ["plain", "sha1", "sha256", "sha512"].contains(&value),
+            "size" => value
+                .parse()
+                .is_ok_and(|size: u32| self.accepts_key_size(size)),
+            "sector-size" => ["512", "1024", "2048", "4096"].contains(&value),
+            "key-slot" => value.parse().is_ok_and(|slot: u8| slot < 32),
+            "tries" => value.parse().is_ok_and(|_: u8| true),
+            "tmp" => ["ext2", "ext3", "ext4", "xfs", "btrfs"].contains(&value),
+            "timeout" | "x-systemd.device-timeout" => is_time_span(value),
+            _ => false,
+        }
+    }
+
+    /// Whether `size`, in bits, suits the line's cipher. Every default cipher takes 256 bits. A
+    /// device with a header ignores the option.
+    fn accepts_key_size(&self, size: u32) -> bool {
+        let cipher = self.option_value("cipher");
+        let sizes = cipher_key_sizes()
+            .find(|(of, _)| Some(*of) == cipher)
+            .map_or(&[256][..], |(_, sizes)| sizes);
+        sizes.contains(&size) || self.names_header_type() && [128, 192, 256, 512].contains(&size)
+    }
+}
+
+/// Ciphers in the kernels of all distributions, with key sizes in bits
+/// (Documentation/admin-guide/device-mapper/dm-crypt.rst of the kernel). XTS uses two keys.
+fn cipher_key_sizes() -> impl Iterator<Item = (&'static str, &'static [u32])> {
+    const ONE: [u32; 3] = [128, 192, 256];
+    const TWO: [u32; 2] = [256, 512];
+    [
+        ("aes-cbc-essiv:sha256", &ONE[..]),
+        ("aes-cbc-plain", &ONE),
+        ("aes-cbc-plain64", &ONE),
+        ("aes-xts-plain", &TWO),
+        ("aes-xts-plain64", &TWO),
+    ]
+    .into_iter()
+}
+
+/// Whether the value is a number of seconds, or a number with a common unit of systemd.time(7).
+fn is_time_span(value: &str) -> bool {
+    let unit = value.trim_start_matches(|c: char| c.is_ascii_digit());
+    unit.len() < value.len() && ["", "s", "sec", "m", "min", "h", "hr", "ms"].contains(&unit)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::facts::Key;
+    use crate::facts::catalog::host as machine;
+    use crate::host::{ConfigDirective, Question};
+    use crate::testing::FakeHost;
+
+    /// The facts of these lines. Each `unlocked` pair is a mapping's name and the type in its UUID.
+    /// All mappings are on vdb.
+    fn collect_facts(lines: &[(&str, &str)], unlocked: &[(&str, &str)]) -> FactSet {
+        let rows = (1..).zip(lines).flat_map(|(line, (name, value))| {
+            ConfigDirective::new(line, name.as_bytes(), value.as_bytes()).encode()
+        });
+        let host = FakeHost::default()
+            .answer(
+                Question::Config(CRYPTTAB.into(), ConfigDialect::Crypttab),
+                rows.collect::<Vec<u8>>(),
+            )
+            .answer(Question::List("/dev/disk/by-uuid".into()), b"1\0");
+        let (mut facts, from) = (FactSet::default(), || Source::file("a test"));
+        facts.insert_known(
+            &Subject::host(),
+            &machine::CONTAINER,
+            "none".to_owned(),
+            from(),
+        );
+        for name in ["vda", "vdb"] {
+            facts.insert_known(
+                &Subject::device(name),
+                &block::KIND,
+                block::DeviceKind::Disk,
+                from(),
+            );
+        }
+        for (number, (name, kind)) in unlocked.iter().enumerate() {
+            let device = Subject::device(format!("dm-{number}"));
+            facts.insert_known(&device, &block::DM_NAME, (*name).to_owned(), from());
+            facts.insert_known(
+                &device,
+                &block::DM_UUID,
+                format!("CRYPT-{kind}-{name}"),
+                from(),
+            );
+            facts.add_edge(&device, &Subject::device("vdb"));
+        }
+        record_crypttab(
+            &host,
+            &mut facts,
+            &mut named_device::LinkDirectories::default(),
+        );
+        facts
+    }
+
+    fn list(facts: &FactSet, key: &Key<Vec<String>>) -> String {
+        facts.value(&Subject::host(), key).unwrap().join(" ")
+    }
+
+    #[test]
+    fn lines_are_sorted_by_what_is_known_of_them() {
+        let lines = [
+            ("data", "UUID=1\tnone\tluks,discard\twhole"),
+            ("gone", "UUID=2\tfile\tluks,nofail\twhole"),
+            ("odd", "UUID=1\tnone\tluks\tpart"),
+            ("plain", "/dev/vdb\tthere\tplain\twhole"),
+            (
+                "said",
+                "/dev/vdb\tthere\tplain,cipher=aes-xts-plain64,hash=sha256\twhole",
+            ),
+            ("swap", "/dev/vdb\trandom\tswap\twhole"),
+            ("by-hand", "UUID=2\tnone\tluks,noauto\twhole"),
+            ("null", "/dev/null\tnone\tluks\twhole"),
+        ];
+        let unlocked = [
+            ("data", "LUKS2-1"),
+            ("odd", "LUKS2-1"),
+            ("plain", "PLAIN"),
+            ("said", "PLAIN"),
+            ("swap", "PLAIN"),
+        ];
+        let facts = collect_facts(&lines, &unlocked);
+        assert_eq!(
+            list(&facts, &boot::UNLOCKED),
+            "data gone odd plain said swap null"
+        );
+        assert_eq!(list(&facts, &boot::UNLOCKED_OPTIONAL), "gone");
+        assert_eq!(list(&facts, &boot::UNLOCKED_MISSING), "gone null");
+        assert_eq!(list(&facts, &boot::UNLOCKED_UNSEEN), "odd");
+        assert_eq!(list(&facts, &boot::UNLOCKED_BY_DEFAULTS), "plain");
+    }
+
+    #[test]
+    fn what_is_not_known_of_a_line_leaves_it_open() {
+        let is_known = |value: &str, kind: &str| {
+            let facts = collect_facts(&[("data", value)], &[("data", kind)]);
+            list(&facts, &boot::UNLOCKED_UNSEEN).is_empty()
+                && list(&facts, &boot::UNLOCKED_MISSING).is_empty()
+        };
+        for (value, kind) in [
+            (
+                "/dev/vdb\tthere\tluks,tries=3,timeout=90s,key-slot=1\twhole",
+                "LUKS2-1",
+            ),
+            ("/dev/vdb\tnone\t\twhole", "LUKS1-1"),
+            ("UUID=1\tnone\t\twhole", "LUKS1-1"),
+            (
+                "/dev/vdb\trandom\tswap,cipher=aes-xts-plain64,size=512,hash=sha256,sector-size=4096\twhole",
+                "PLAIN",
+            ),
+            (
+                "/dev/vdb\trandom\ttmp=ext4,cipher=aes-cbc-essiv:sha256,size=192\twhole",
+                "PLAIN",
+            ),
+        ] {
+            assert!(is_known(value, kind), "{value}");
+        }
+        for (value, kind) in [
+            ("/dev/vdb\tfile\tluks\twhole", "LUKS2-1"),
+            ("/dev/vdb\tnone\tluks,header\twhole", "LUKS2-1"),
+            ("/dev/vdb\tnone\tluks,keyscript\twhole", "LUKS2-1"),
+            ("/dev/vdb\tnone\tluks,tpm2-device\twhole", "LUKS2-1"),
+            ("/dev/vdb\trandom\tluks\twhole", "LUKS2-1"),
+            ("/dev/vdb\trandom\t\twhole", "PLAIN"),
+            ("/dev/vdb\trandom\tswap,cipher=bogus\twhole", "PLAIN"),
+            ("/dev/vdb\trandom\tswap,size=7\twhole", "PLAIN"),
+            ("/dev/vdb\trandom\tswap,size=512\twhole", "PLAIN"),
+            (
+                "/dev/vdb\trandom\tswap,cipher=aes-xts-plain64,size=128\twhole",
+                "PLAIN",
+            ),
+            ("/dev/vdb\trandom\tswap,hash=nonsense\twhole", "PLAIN"),
+            ("/dev/vdb\trandom\tswap,sector-size=513\twhole", "PLAIN"),
+            ("/dev/vdb\trandom\ttmp=bogus\twhole", "PLAIN"),
+            ("/dev/vdb\tnone\tluks,timeout=soon\twhole", "LUKS2-1"),
+            ("/dev/vdb\tnone\tluks\twhole", "PLAIN"),
+            ("/dev/vdb\tnone\tplain\twhole", "LUKS2-1"),
+            ("/dev/vda\tnone\tluks\twhole", "LUKS2-1"),
+            ("UUID=1\tnone\tluks\twhole", "LUKS2-2"),
+        ] {
+            assert!(!is_known(value, kind), "{value}");
+        }
+        let locked = collect_facts(&[("data", "/dev/vdb\tnone\tluks\twhole")], &[]);
+        assert_eq!(
+            list(&locked, &boot::UNLOCKED_UNSEEN),
+            "data",
+            "what is not unlocked now"
+        );
+    }
+
+    #[test]
+    fn a_line_without_a_type_is_what_is_unlocked_now() {
+        let by_defaults = |value: &str, kind: &str| {
+            let facts = collect_facts(&[("data", value)], &[("data", kind)]);
+            !list(&facts, &boot::UNLOCKED_BY_DEFAULTS).is_empty()
+        };
+        for (value, kind, expected) in [
+            ("/dev/vdb\tthere\t\twhole", "PLAIN", true),
+            (
+                "/dev/vdb\tthere\tcipher=aes-xts-plain64,hash=sha256\twhole",
+                "PLAIN",
+                false,
+            ),
+            (
+                "/dev/vdb\tthere\tcipher=aes-xts-plain64\twhole",
+                "PLAIN",
+                true,
+            ),
+            ("/dev/vdb\tthere\t\twhole", "LUKS2-1", false),
+            ("/dev/vdb\tthere\tluks\twhole", "PLAIN", false),
+            ("/dev/vdb\trandom\tswap\twhole", "PLAIN", false),
+        ] {
+            assert_eq!(by_defaults(value, kind), expected, "{value} {kind}");
+        }
+        let locked = |device: &str| {
+            let facts = collect_facts(&[("data", &format!("{device}\tnone\t\twhole"))], &[]);
+            !list(&facts, &boot::UNLOCKED_BY_DEFAULTS).is_empty()
+        };
+        assert!(
+            locked("/dev/vdb") && !locked("UUID=1"),
+            "what has an id has a header"
+        );
+    }
+}

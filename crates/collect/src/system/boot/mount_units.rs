@@ -1,0 +1,482 @@
+//! Mount units as systemd merges them: their directories, precedence, and drop-ins, also for lines
+//! of fstab (systemd.unit(5), *Unit File Load Path* and *drop-in*; systemd.mount(5), *fstab*).
+//!
+//! Units below /run do not survive a boot and are left out. A line of fstab is a unit too: a
+//! drop-in replaces its options, a unit in /etc replaces the whole line, and a link to /dev/null
+//! masks it.
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::ffi::OsString;
+use std::os::unix::ffi::OsStrExt as _;
+use std::path::{Path, PathBuf};
+use std::sync::OnceLock;
+
+use super::entry::{BootEntry, ReadFailure, display_path, note_unread_file};
+use crate::error_readings::error_reading;
+use crate::facts::note::BootNote;
+use crate::facts::{FactSet, Reading, Source, UnknownReason};
+use crate::host::{
+    ConfigDialect, ConfigDirective, Host, HostError, HostErrorKind, path_bytes, path_from_bytes,
+};
+use crate::text::display_safe;
+
+/// Directories of units, in order of precedence; fstab comes after the first.
+const DIRECTORIES: [&str; 4] = [
+    "/etc/systemd/system",
+    "/usr/local/lib/systemd/system",
+    "/usr/lib/systemd/system",
+    "/lib/systemd/system",
+];
+
+/// Suffixes of directories whose links make other units start the linked one.
+const PULLING_SUFFIXES: [&[u8]; 3] = [b".wants", b".requires", b".upholds"];
+
+pub struct MountUnits {
+    listed: Vec<(PathBuf, Vec<OsString>)>,
+    /// Units that another unit pulls in. Their names are read at the first use, because few hosts
+    /// need them and they are in two dozen directories.
+    wanted: OnceLock<Result<BTreeSet<Vec<u8>>, HostError>>,
+}
+
+struct UnitDirective {
+    file: PathBuf,
+    setting: ConfigDirective,
+}
+
+enum MainUnitFile {
+    Masked(PathBuf),
+    File(PathBuf),
+}
+
+impl MountUnits {
+    /// Lists the directories; unreadable ones get a note.
+    pub fn list_units(host: &dyn Host, facts: &mut FactSet) -> (Self, ReadFailure) {
+        let mut listed: Vec<(PathBuf, Vec<OsString>)> = Vec::new();
+        let mut unread = None;
+        let mut seen = BTreeSet::new();
+        for directory in DIRECTORIES.map(PathBuf::from) {
+            // /lib is often a link to /usr/lib, whose names would then be listed twice.
+            let identity = host
+                .stat(&directory)
+                .map(|stat| (stat.major, stat.minor, stat.inode));
+            if identity.is_ok_and(|identity| !seen.insert(identity)) {
+                continue;
+            }
+            match host.list_directory(&directory) {
+                Ok(names) => listed.push((directory, names)),
+                Err(miss) => {
+                    unread = note_unread_file(facts, &miss, &display_path(&directory)).or(unread);
+                }
+            }
+        }
+        (
+            Self {
+                listed,
+                wanted: OnceLock::new(),
+            },
+            unread,
+        )
+    }
+
+    /// Records the mount of every mount unit. A distribution's unit counts only if it mounts a
+    /// device without a line in fstab; `lines` are the units of fstab's lines.
+    pub fn record(
+        &self,
+        host: &dyn Host,
+        lines: &BTreeSet<OsString>,
+        facts: &mut FactSet,
+    ) -> ReadFailure {
+        let mut unread = None;
+        let names: BTreeSet<&OsString> = self
+            .listed
+            .iter()
+            .flat_map(|(_, names)| names)
+            .filter(|name| is_mount_unit(name))
+            .collect();
+        for name in names {
+            let Some(MainUnitFile::File(main)) = self.find_main_file(host, name) else {
+                continue;
+            };
+            if lines.contains(name) && !is_admin_file(&main) {
+                continue;
+            }
+            let settings = match self.directives(host, name, Some(&main)) {
+                Ok(settings) => settings,
+                Err((path, miss)) => {
+                    unread = note_unread_file(facts, &miss, &display_path(&path)).or(unread);
+                    continue;
+                }
+            };
+            let by_admin = settings.iter().any(|line| is_admin_file(&line.file));
+            if !by_admin
+                && !last_directive(&settings, b"what")
+                    .is_some_and(|line| names_a_device(&line.setting.value))
+            {
+                continue;
+            }
+            match self.build_entry(host, name, &main, &settings) {
+                Ok(entry) => entry.record(facts),
+                Err(flaw) => facts.add_note(flaw),
+            }
+        }
+        unread
+    }
+
+    /// Applies masks, replacing units and drop-ins to a line of fstab.
+    pub fn apply_to_fstab_entry(
+        &self,
+        host: &dyn Host,
+        entry: BootEntry,
+        facts: &mut FactSet,
+    ) -> BootEntry {
+        let name = mount_unit_name(&entry.point);
+        let main = self.find_main_file(host, &name);
+        match main {
+            Some(MainUnitFile::Masked(mask)) => {
+                return BootEntry {
+                    auto: Reading::known(false, Source::file(display_path(&mask))),
+                    ..entry
+                };
+            }
+            Some(MainUnitFile::File(file)) if is_admin_file(&file) => {
+                return BootEntry {
+                    auto: Reading::known(false, Source::file(display_path(&file))),
+                    ..entry
+                };
+            }
+            Some(MainUnitFile::File(_)) | None => {}
+        }
+        match self.directives(host, &name, None) {
+            Ok(lines) => apply_drop_ins(entry, &lines),
+            Err((path, miss)) => {
+                let _ = note_unread_file(facts, &miss, &display_path(&path));
+                BootEntry {
+                    auto: error_reading(&miss, &display_path(&path)),
+                    ..entry
+                }
+            }
+        }
+    }
+
+    /// The names of swap units in the admin's directory.
+    pub fn admin_swap_units(&self) -> impl Iterator<Item = String> {
+        let own = self
+            .listed
+            .iter()
+            .filter(|(directory, _)| is_admin_file(directory));
+        let names = own.flat_map(|(_, names)| names);
+        names
+            .filter(|name| name.as_bytes().ends_with(b".swap"))
+            .map(|name| display_path(Path::new(name)))
+    }
+
+    /// The unit's main file, from the first directory that has one.
+    fn find_main_file(&self, host: &dyn Host, name: &OsString) -> Option<MainUnitFile> {
+        let (directory, _) = self.listed.iter().find(|(_, names)| names.contains(name))?;
+        let path = directory.join(name);
+        let masked = host
+            .link_target(&path)
+            .is_ok_and(|target| target == Path::new("/dev/null"));
+        Some(if masked {
+            MainUnitFile::Masked(path)
+        } else {
+            MainUnitFile::File(path)
+        })
+    }
+
+    /// The settings in order: those of the main file, then those of drop-ins.
+    fn directives(
+        &self,
+        host: &dyn Host,
+        name: &OsString,
+        main: Option<&PathBuf>,
+    ) -> Result<Vec<UnitDirective>, (PathBuf, HostError)> {
+        let mut files: Vec<PathBuf> = main.cloned().into_iter().collect();
+        files.extend(self.drop_ins(host, name)?);
+        let mut lines = Vec::new();
+        for file in files {
+            let settings = host
+                .config_directives(&file, ConfigDialect::MountUnit)
+                .map_err(|miss| (file.clone(), miss))?;
+            lines.extend(settings.into_iter().map(|setting| UnitDirective {
+                file: file.clone(),
+                setting,
+            }));
+        }
+        Ok(lines)
+    }
+
+    fn drop_ins(
+        &self,
+        host: &dyn Host,
+        name: &OsString,
+    ) -> Result<Vec<PathBuf>, (PathBuf, HostError)> {
+        let mut found: BTreeMap<OsString, PathBuf> = BTreeMap::new();
+        let own = drop_in_directories(path_bytes(Path::new(name)));
+        let of_all = std::iter::once(b"mount.d".to_vec());
+        let specific = self
+            .listed
+            .iter()
+            .flat_map(|listed| own.iter().map(move |named| (listed, named.clone())));
+        let general = of_all.flat_map(|named| {
+            self.listed
+                .iter()
+                .map(move |listed| (listed, named.clone()))
+        });
+        for ((directory, names), named) in specific.chain(general) {
+            let named = OsString::from(path_from_bytes(named));
+            if !names.contains(&named) {
+                continue;
+            }
+            let place = directory.join(named);
+            for part in host
+                .list_directory(&place)
+                .map_err(|miss| (place.clone(), miss))?
+            {
+                if Path::new(&part)
+                    .extension()
+                    .is_some_and(|extension| extension == "conf")
+                {
+                    found
+                        .entry(part.clone())
+                        .or_insert_with(|| place.join(part));
+                }
+            }
+        }
+        // A link to /dev/null masks the drop-ins of the same name.
+        let masked = |path: &PathBuf| {
+            host.link_target(path)
+                .is_ok_and(|target| target == Path::new("/dev/null"))
+        };
+        Ok(found.into_values().filter(|path| !masked(path)).collect())
+    }
+
+    fn build_entry(
+        &self,
+        host: &dyn Host,
+        name: &OsString,
+        main: &Path,
+        lines: &[UnitDirective],
+    ) -> Result<BootEntry, BootNote> {
+        let word = |key: &[u8], what: &str| match last_directive(lines, key) {
+            Some(line) => Reading::known(display_safe(&line.setting.value), line.source()),
+            None => Reading::unknown(
+                UnknownReason::Absent,
+                format!("{what} in {}", display_path(main)),
+            ),
+        };
+        let point = last_directive(lines, b"where").map(|line| line.setting.value.clone());
+        let point = point
+            .filter(|point| point.starts_with(b"/"))
+            .ok_or_else(|| BootNote::NoMountPoint {
+                unit: display_path(main),
+            })?;
+        if mount_unit_name(&point) != *name {
+            return Err(BootNote::MisnamedUnit {
+                unit: display_path(main),
+            });
+        }
+        let stem = |name: &[u8]| name.rsplit(|b| *b == b'.').nth(1).map(<[u8]>::to_vec);
+        let auto = match self
+            .wanted
+            .get_or_init(|| wanted_mount_units(host, &self.listed))
+        {
+            Ok(pulled) => {
+                let ours = path_bytes(Path::new(name));
+                let wanted = pulled.iter().any(|pulled| stem(pulled) == stem(ours));
+                Reading::known(wanted, Source::file(DIRECTORIES[0]))
+            }
+            Err(miss) => error_reading(miss, DIRECTORIES[0]),
+        };
+        let place = last_directive(lines, b"options").or_else(|| last_directive(lines, b"where"));
+        Ok(BootEntry {
+            source: word(b"what", "What="),
+            fstype: match word(b"type", "Type=") {
+                Reading::Unknown {
+                    why: UnknownReason::Absent,
+                    ..
+                } => Reading::known(
+                    "auto".to_owned(),
+                    Source::Default {
+                        of: "systemd.mount(5)".to_owned(),
+                    },
+                ),
+                reading => reading,
+            },
+            options: last_directive(lines, b"options")
+                .map(|line| line.setting.value.clone())
+                .unwrap_or_default(),
+            dump_and_pass: None,
+            is_complete: has_complete_options(lines),
+            line: place.map(|line| line.setting.line),
+            path: place.map_or_else(|| display_path(main), |line| display_path(&line.file)),
+            auto,
+            point,
+        })
+    }
+}
+
+impl UnitDirective {
+    fn source(&self) -> Source {
+        Source::file_line(display_path(&self.file), self.setting.line)
+    }
+}
+
+fn apply_drop_ins(entry: BootEntry, lines: &[UnitDirective]) -> BootEntry {
+    let word = |key: &[u8], own: Reading<String>| match last_directive(lines, key) {
+        Some(line) => Reading::known(display_safe(&line.setting.value), line.source()),
+        None => own,
+    };
+    let options = last_directive(lines, b"options");
+    BootEntry {
+        source: word(b"what", entry.source),
+        fstype: word(b"type", entry.fstype),
+        is_complete: entry
+            .is_complete
+            .zip(options.map_or(Some(true), |_| has_complete_options(lines)))
+            .map(|(own, more)| own && more),
+        line: options.map_or(entry.line, |line| Some(line.setting.line)),
+        path: options.map_or(entry.path, |line| display_path(&line.file)),
+        options: options.map_or(entry.options, |line| line.setting.value.clone()),
+        ..entry
+    }
+}
+
+fn last_directive<'l>(lines: &'l [UnitDirective], key: &[u8]) -> Option<&'l UnitDirective> {
+    lines.iter().rev().find(|line| line.setting.key == key)
+}
+
+/// Whether the host passed on every option; `None` if no file sets options.
+fn has_complete_options(lines: &[UnitDirective]) -> Option<bool> {
+    let mut kept = lines
+        .iter()
+        .filter(|line| line.setting.key == b"kept")
+        .peekable();
+    kept.peek()?;
+    Some(kept.all(|line| line.setting.value == b"whole"))
+}
+
+/// The unit's own drop-in directory, then those of name prefixes: `srv-.mount.d` for
+/// `srv-pg.mount`.
+fn drop_in_directories(name: &[u8]) -> Vec<Vec<u8>> {
+    let mut all = vec![[name, b".d"].concat()];
+    let mut stem = name.strip_suffix(b".mount").unwrap_or(name);
+    while let Some(dash) = stem
+        .strip_suffix(b"-")
+        .unwrap_or(stem)
+        .iter()
+        .rposition(|b| *b == b'-')
+    {
+        stem = stem.get(..=dash).unwrap_or_default();
+        all.push([stem, b".mount.d"].concat());
+    }
+    all
+}
+
+pub fn mount_unit_name(point: &[u8]) -> OsString {
+    let parts: Vec<&[u8]> = point
+        .split(|b| *b == b'/')
+        .filter(|part| !part.is_empty())
+        .collect();
+    let mut name = Vec::new();
+    if parts.is_empty() {
+        name.push(b'-');
+    }
+    for (n, part) in parts.iter().enumerate() {
+        if n > 0 {
+            name.push(b'-');
+        }
+        for (at, byte) in part.iter().enumerate() {
+            let first = n == 0 && at == 0;
+            let plain = byte.is_ascii_alphanumeric()
+                || matches!(byte, b':' | b'_')
+                || *byte == b'.' && !first;
+            if plain {
+                name.push(*byte);
+            } else {
+                name.extend(format!("\\x{byte:02x}").bytes());
+            }
+        }
+    }
+    name.extend(b".mount");
+    OsString::from(path_from_bytes(name))
+}
+
+fn wanted_mount_units(
+    host: &dyn Host,
+    listed: &[(PathBuf, Vec<OsString>)],
+) -> Result<BTreeSet<Vec<u8>>, HostError> {
+    let mut pulled = BTreeSet::new();
+    for (directory, names) in listed {
+        let pulls = |name: &&OsString| {
+            PULLING_SUFFIXES
+                .iter()
+                .any(|pulling| name.as_bytes().ends_with(pulling))
+        };
+        for name in names.iter().filter(pulls) {
+            match host.list_directory(&directory.join(name)) {
+                Ok(names) => {
+                    let bytes = names
+                        .iter()
+                        .map(|name| path_bytes(Path::new(name)).to_vec());
+                    pulled.extend(
+                        bytes.filter(|name| {
+                            name.ends_with(b".mount") || name.ends_with(b".automount")
+                        }),
+                    );
+                }
+                Err(miss) if miss.kind == HostErrorKind::Absent => {}
+                Err(miss) => return Err(miss),
+            }
+        }
+    }
+    Ok(pulled)
+}
+
+/// Whether the file is in the admin's directory, the first of [`DIRECTORIES`].
+fn is_admin_file(file: &Path) -> bool {
+    file.starts_with(DIRECTORIES[0])
+}
+
+fn is_mount_unit(name: &OsString) -> bool {
+    name.as_bytes().ends_with(b".mount")
+}
+
+/// Whether `What=` is a path or tag. Distributions' own units mount the kernel's pseudo file
+/// systems.
+fn names_a_device(what: &[u8]) -> bool {
+    what.starts_with(b"/") || what.contains(&b'=')
+}
+
+#[cfg(test)]
+mod tests {
+    use proptest::prelude::*;
+
+    use super::*;
+
+    #[test]
+    fn names_are_those_of_systemd_escape() {
+        for (point, name) in [
+            ("/", "-.mount"),
+            ("/srv/pg", "srv-pg.mount"),
+            ("//srv//pg/", "srv-pg.mount"),
+            ("/srv/my-data", "srv-my\\x2ddata.mount"),
+            ("/srv/.a b/é", "srv-.a\\x20b-\\xc3\\xa9.mount"),
+            ("/.x", "\\x2ex.mount"),
+        ] {
+            assert_eq!(mount_unit_name(point.as_bytes()), *name, "{point}");
+        }
+        assert_eq!(
+            drop_in_directories(b"a-b-c.mount"),
+            [&b"a-b-c.mount.d"[..], b"a-b-.mount.d", b"a-.mount.d"].map(<[u8]>::to_vec)
+        );
+    }
+
+    proptest! {
+        #[test]
+        fn any_name_ends(name: Vec<u8>) {
+            prop_assert!(drop_in_directories(&name).len() <= name.len() + 1);
+            mount_unit_name(&name);
+        }
+    }
+}

@@ -1,0 +1,311 @@
+//! Whether the device that a line names exists now: a path under /dev, or a tag such as `UUID=`,
+//! for which udev makes a link under /dev/disk (fstab(5), mount(8), systemd.mount(5)).
+//!
+//! The next boot itself cannot be predicted: a later boot step may create devices, such as unlocked
+//! or network disks. In a container the runtime chooses /dev, so no device is certainly missing.
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::ffi::{OsStr, OsString};
+use std::fmt::Write as _;
+use std::path::{Path, PathBuf};
+
+use super::entry::COMMAND_LINE;
+use crate::error_readings::error_reading;
+use crate::facts::catalog::boot::{self, NamedDeviceState};
+use crate::facts::catalog::{device, host as machine, mount};
+use crate::facts::{FactSet, Reading, Scope, Source, Subject, UnknownReason};
+use crate::host::{Host, HostErrorKind, path_bytes, path_from_bytes};
+use crate::path_lookup::device_of_path;
+use crate::text;
+
+const TAGS: [(&str, &str); 5] = [
+    ("UUID=", "/dev/disk/by-uuid"),
+    ("LABEL=", "/dev/disk/by-label"),
+    ("PARTUUID=", "/dev/disk/by-partuuid"),
+    ("PARTLABEL=", "/dev/disk/by-partlabel"),
+    ("ID=", "/dev/disk/by-id"),
+];
+
+/// The names in each link directory that has been listed so far.
+pub type LinkDirectories = BTreeMap<&'static str, Reading<BTreeSet<OsString>>>;
+
+pub fn record_named_devices(host: &dyn Host, facts: &mut FactSet, listed: &mut LinkDirectories) {
+    let lines: Vec<Subject> = facts.subjects_of_scope(Scope::Boot).cloned().collect();
+    for line in lines {
+        let found = facts
+            .get(&line, &boot::SOURCE)
+            .and_then_reading(|value, source| {
+                if source == Source::file(COMMAND_LINE) {
+                    Reading::known(NamedDeviceState::There, source)
+                } else if needs_no_device(facts, &line) {
+                    Reading::known(NamedDeviceState::None, source)
+                } else {
+                    device_presence(host, facts, &value, &source, listed)
+                }
+            });
+        facts.insert(&line, &boot::DEVICE, found);
+    }
+}
+
+/// Whether the line's source may be a path under /dev without a block device, as for bind mounts,
+/// image files, FUSE and flash file systems.
+fn needs_no_device(facts: &FactSet, line: &Subject) -> bool {
+    let options = facts.value(line, &boot::OPTIONS).unwrap_or_default();
+    let fstype = facts.value(line, &boot::FSTYPE).unwrap_or_default();
+    ["bind", "rbind", "loop"]
+        .iter()
+        .any(|word| options.iter().any(|option| option == word))
+        || fstype.starts_with("fuse")
+        || fstype == "ubifs"
+}
+
+/// Whether the device `given`, a path or tag from a line or unit, exists. `written` is the file
+/// that contains the line or unit.
+pub fn device_presence(
+    host: &dyn Host,
+    facts: &FactSet,
+    given: &str,
+    written: &Source,
+    listed: &mut LinkDirectories,
+) -> Reading<NamedDeviceState> {
+    let found = if mounted_by_uuid(facts, given).is_some() {
+        Reading::known(
+            NamedDeviceState::There,
+            Source::derived_from([mount::UUID.name()]),
+        )
+    } else if let Some((directory, value)) = tag_directory(given) {
+        let names = listed.entry(directory).or_insert_with(|| {
+            match host.list_directory(Path::new(directory)) {
+                Ok(names) => Reading::known(names.into_iter().collect(), Source::file(directory)),
+                Err(miss) => error_reading(&miss, directory),
+            }
+        });
+        names.as_ref().map(|names| {
+            let is_there = names.contains(OsStr::new(&udev_encode(value)));
+            if is_there {
+                NamedDeviceState::There
+            } else {
+                NamedDeviceState::Missing
+            }
+        })
+    } else if given.starts_with("/dev/") {
+        path_presence(host, facts, given)
+    } else {
+        return Reading::known(NamedDeviceState::None, written.clone());
+    };
+    let contained = facts
+        .value(&Subject::host(), &machine::CONTAINER)
+        .is_none_or(|kind| kind != "none");
+    match found {
+        Reading::Known {
+            value: NamedDeviceState::Missing | NamedDeviceState::Other,
+            ..
+        } if contained => Reading::unknown(
+            UnknownReason::Ambiguous,
+            format!("{given} does not exist here, but /dev may not be the host's own"),
+        ),
+        found @ (Reading::Known {
+            value:
+                NamedDeviceState::There
+                | NamedDeviceState::Missing
+                | NamedDeviceState::Other
+                | NamedDeviceState::None,
+            ..
+        }
+        | Reading::Unknown { .. }) => found,
+    }
+}
+
+/// The link directory for a tag such as `UUID=`, and the tag's value.
+fn tag_directory(given: &str) -> Option<(&'static str, &str)> {
+    let (tag, directory) = TAGS.into_iter().find(|(tag, _)| given.starts_with(tag))?;
+    Some((
+        directory,
+        given
+            .strip_prefix(tag)
+            .unwrap_or_default()
+            .trim_matches('"'),
+    ))
+}
+
+/// The link under /dev for a tag such as `UUID=`; `None` for anything else.
+pub fn tag_link(given: &str) -> Option<PathBuf> {
+    tag_directory(given).map(|(directory, value)| Path::new(directory).join(udev_encode(value)))
+}
+
+/// The block device that a line names, if the facts have it.
+pub fn find_device(host: &dyn Host, facts: &FactSet, given: &str) -> Option<Subject> {
+    let path = tag_link(given).unwrap_or_else(|| path_from_bytes(text::decode_display_safe(given)));
+    let linked = device_of_path(host, path_bytes(&path), facts);
+    linked.or_else(|| facts.subject_in_scope(mounted_by_uuid(facts, given)?, Scope::Device))
+}
+
+/// The mount of the file system that a tag `UUID=` names, for hosts on which udev makes no links.
+fn mounted_by_uuid<'f>(facts: &'f FactSet, given: &str) -> Option<&'f Subject> {
+    let named = given.strip_prefix("UUID=")?.trim_matches('"');
+    let has_it = |mounted: &&Subject| facts.value(mounted, &mount::UUID).as_deref() == Some(named);
+    facts.subjects_of_scope(Scope::Mount).find(has_it)
+}
+
+pub fn mounts_on_device<'f>(
+    facts: &'f FactSet,
+    device: &'f Subject,
+) -> impl Iterator<Item = &'f Subject> {
+    facts
+        .subjects_of_scope(Scope::Mount)
+        .filter(move |mounted| facts.directly_below(mounted).contains(device))
+}
+
+/// Whether a path is that of a known device, or leads to a block device.
+fn path_presence(host: &dyn Host, facts: &FactSet, given: &str) -> Reading<NamedDeviceState> {
+    let known = given
+        .strip_prefix("/dev/")
+        .map(Subject::device)
+        .filter(|found| facts.contains(found));
+    if known.is_some() {
+        return Reading::known(
+            NamedDeviceState::There,
+            Source::derived_from([device::KIND.name()]),
+        );
+    }
+    let asked = || Source::system_call(format!("stat {given}"));
+    match host.stat(&path_from_bytes(text::decode_display_safe(given))) {
+        Ok(stat) if stat.is_block_device() => Reading::known(NamedDeviceState::There, asked()),
+        Ok(_) => Reading::known(NamedDeviceState::Other, asked()),
+        Err(miss) if miss.kind == HostErrorKind::Absent => {
+            Reading::known(NamedDeviceState::Missing, asked())
+        }
+        Err(miss) => error_reading(&miss, given),
+    }
+}
+
+/// Encodes a label or id as udev does in link names: anything but letters, digits and `#+-.:=@_`
+/// becomes `\xNN` (systemd's encode_devnode_name).
+fn udev_encode(value: &str) -> String {
+    let bytes = text::decode_display_safe(value);
+    let plain = |c: char| c.is_ascii_alphanumeric() || "#+-.:=@_".contains(c);
+    let mut out = String::new();
+    for c in String::from_utf8_lossy(&bytes).chars() {
+        if plain(c) || !c.is_ascii() {
+            out.push(c);
+        } else {
+            let _ = write!(out, "\\x{:02x}", u32::from(c));
+        }
+    }
+    out
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::host::Question;
+    use crate::testing::FakeHost;
+
+    fn device_presence(host: &FakeHost, named: &str, container: &str) -> Option<String> {
+        let mut facts = FactSet::default();
+        let line = Subject::boot("/data");
+        facts.insert_known(
+            &Subject::host(),
+            &machine::CONTAINER,
+            container.to_owned(),
+            Source::file("cgroup"),
+        );
+        facts.insert_known(
+            &Subject::device("sda1"),
+            &device::KIND,
+            device::DeviceKind::Partition,
+            Source::file("sysfs"),
+        );
+        facts.insert_known(
+            &line,
+            &boot::SOURCE,
+            named.to_owned(),
+            Source::file_line("/etc/fstab", 3),
+        );
+        facts.insert_known(
+            &Subject::mount("/srv"),
+            &mount::UUID,
+            "9f-3".to_owned(),
+            Source::system_call("superblock"),
+        );
+        record_named_devices(host, &mut facts, &mut LinkDirectories::default());
+        facts
+            .value(&line, &boot::DEVICE)
+            .map(|found| found.as_str().to_owned())
+    }
+
+    #[test]
+    fn what_is_mounted_from_no_block_device_may_lie_under_dev() {
+        for (fstype, option, expected) in [
+            ("none", "bind", NamedDeviceState::None),
+            ("ext4", "loop", NamedDeviceState::None),
+            ("fuse.sshfs", "rw", NamedDeviceState::None),
+            ("ext4", "rw", NamedDeviceState::Missing),
+        ] {
+            let (mut facts, line) = (FactSet::default(), Subject::boot("/data"));
+            let from = || Source::file_line("/etc/fstab", 3);
+            facts.insert_known(
+                &Subject::host(),
+                &machine::CONTAINER,
+                "none".to_owned(),
+                from(),
+            );
+            facts.insert_known(&line, &boot::SOURCE, "/dev/shm/x".to_owned(), from());
+            facts.insert_known(&line, &boot::FSTYPE, fstype.to_owned(), from());
+            facts.insert_known(&line, &boot::OPTIONS, vec![option.to_owned()], from());
+            record_named_devices(
+                &FakeHost::default(),
+                &mut facts,
+                &mut LinkDirectories::default(),
+            );
+            assert_eq!(
+                facts.value(&line, &boot::DEVICE),
+                Some(expected),
+                "{fstype} {option}"
+            );
+        }
+    }
+
+    #[test]
+    fn a_device_is_there_or_missing_or_none() {
+        let host = FakeHost::default()
+            .answer(
+                Question::List("/dev/disk/by-uuid".into()),
+                b"0a-1\0C0FF-EE\0",
+            )
+            .answer(
+                Question::List("/dev/disk/by-label".into()),
+                b"my\\x20data\0",
+            )
+            .stat_node("/dev/mapper/vg-lv", 0o060_600)
+            .stat_node("/dev/null", 0o020_666)
+            .refuse(Question::Stat("/dev/held".into()), HostErrorKind::TimedOut);
+        for (named, container, expected) in [
+            ("UUID=0a-1", "none", Some("there")),
+            ("UUID=\"0a-1\"", "none", Some("there")),
+            ("UUID=0a-2", "none", Some("missing")),
+            ("UUID=9f-3", "none", Some("there")),
+            ("UUID=9F-3", "none", Some("missing")),
+            ("UUID=0a-2", "docker", None),
+            ("UUID=0a-1", "docker", Some("there")),
+            ("LABEL=my data", "none", Some("there")),
+            ("LABEL=data", "none", Some("missing")),
+            ("PARTLABEL=data", "none", None),
+            ("/dev/sda1", "none", Some("there")),
+            ("/dev/mapper/vg-lv", "none", Some("there")),
+            ("/dev/sdz9", "none", Some("missing")),
+            ("/dev/held", "none", None),
+            ("/dev/null", "none", Some("other")),
+            ("/dev/null", "docker", None),
+            ("tmpfs", "none", Some("none")),
+            ("server:/export", "none", Some("none")),
+            ("pool/data", "docker", Some("none")),
+        ] {
+            assert_eq!(
+                device_presence(&host, named, container).as_deref(),
+                expected,
+                "{named} in {container}"
+            );
+        }
+    }
+}

@@ -1,0 +1,287 @@
+//! The role of a target: the files that database servers keep on it, and the links by which rules
+//! on a server use facts of a mount and vice versa.
+//!
+//! A server is linked to the mount of its WAL or redo log, because a commit waits there. All
+//! directories of a server on one file system are one target, since a verdict is about a file
+//! system. While directories of any server are unknown, no directory is known to be unused.
+
+use std::collections::BTreeSet;
+use std::convert::Infallible;
+use std::path::PathBuf;
+
+use super::prospective_target::{ProspectiveTarget, file_system_identity, mount_of_real_path};
+use crate::facts::catalog::target::{self, DirectoryRole};
+use crate::facts::{DirectorySpec, FactSet, Reading, Scope, Source, Subject, UnknownReason, Value};
+use crate::host::{path_bytes, path_from_bytes};
+use crate::text::{decode_display_safe, display_safe};
+
+pub struct ServerDirectories {
+    cluster: Subject,
+    directories: Vec<ServerDirectory>,
+    /// The reason why some of the server's directories are unknown.
+    unknown_reason: Option<Reading<Infallible>>,
+}
+
+#[derive(Clone)]
+pub struct ServerDirectory {
+    role: DirectoryRole,
+    pub path: PathBuf,
+    mount: Option<Subject>,
+    file_system: Option<Subject>,
+}
+
+impl ServerDirectory {
+    fn from_path(facts: &FactSet, role: DirectoryRole, path: &str) -> Self {
+        let path = path_from_bytes(decode_display_safe(path));
+        let mount = mount_of_real_path(facts, &path);
+        Self {
+            role,
+            file_system: mount
+                .as_ref()
+                .map(|mount| file_system_identity(facts, mount)),
+            mount,
+            path,
+        }
+    }
+
+    fn is_on_file_system(&self, file_system: Option<&Subject>) -> bool {
+        self.file_system.is_some() && self.file_system.as_ref() == file_system
+    }
+
+    fn overlaps(&self, place: &ProspectiveTarget) -> bool {
+        self.path.starts_with(&place.path) || place.path.starts_with(&self.path)
+    }
+
+    fn holds_wal_or_redo(&self) -> bool {
+        self.role.is_wal() || self.role.is_redo()
+    }
+}
+
+impl ServerDirectories {
+    fn from_facts(facts: &FactSet, cluster: Subject) -> Self {
+        let (mut spots, mut hidden) = (Vec::new(), None);
+        for DirectorySpec {
+            role,
+            key,
+            optional,
+        } in facts.database_profile(&cluster).directories
+        {
+            match facts.reading(&cluster, key.id) {
+                Reading::Known {
+                    value: Value::Text(path),
+                    ..
+                } => {
+                    spots.push(ServerDirectory::from_path(facts, *role, path));
+                }
+                Reading::Known {
+                    value: Value::List(paths),
+                    ..
+                } => {
+                    spots.extend(
+                        paths
+                            .iter()
+                            .map(|path| ServerDirectory::from_path(facts, *role, path)),
+                    );
+                }
+                Reading::Known { .. } => {}
+                Reading::Unknown {
+                    why: UnknownReason::Absent,
+                    ..
+                } if *optional => {}
+                Reading::Unknown {
+                    why,
+                    detail,
+                    remedy,
+                } => {
+                    let (why, detail, remedy) = (*why, detail.clone(), remedy.clone());
+                    hidden.get_or_insert(Reading::Unknown {
+                        why,
+                        detail,
+                        remedy,
+                    });
+                }
+            }
+        }
+        Self {
+            cluster,
+            directories: spots,
+            unknown_reason: hidden,
+        }
+    }
+
+    fn log_directory(&self) -> Option<&ServerDirectory> {
+        self.directories
+            .iter()
+            .find(|spot| spot.holds_wal_or_redo())
+    }
+
+    /// The first directory on each file system, that of the data first.
+    pub fn one_per_file_system(&self) -> Vec<&ServerDirectory> {
+        let mut seen = BTreeSet::new();
+        self.directories
+            .iter()
+            .filter(|spot| seen.insert(spot.file_system.clone()))
+            .collect()
+    }
+}
+
+/// The directories of all servers. Links each server to the mount and the device of its log.
+pub fn server_directories(facts: &mut FactSet) -> Vec<ServerDirectories> {
+    let clusters: Vec<Subject> = facts.subjects_of_scope(Scope::Cluster).cloned().collect();
+    let homes: Vec<ServerDirectories> = clusters
+        .into_iter()
+        .map(|cluster| ServerDirectories::from_facts(facts, cluster))
+        .collect();
+    for home in &homes {
+        let log = home.log_directory();
+        let rest = home
+            .directories
+            .iter()
+            .filter(|spot| !spot.holds_wal_or_redo());
+        for mount in log
+            .into_iter()
+            .chain(rest)
+            .filter_map(|spot| spot.mount.as_ref())
+        {
+            facts.add_edge(&home.cluster, mount);
+        }
+        if let Some(mount) = log.and_then(|spot| spot.mount.as_ref()) {
+            facts.link(&home.cluster, mount);
+            if let Some(device) = facts.subject_in_scope(mount, Scope::Device) {
+                facts.link(&home.cluster, &device);
+            }
+        }
+    }
+    homes
+}
+
+/// The servers that use a target, each with its directories on that file system.
+fn servers_using<'h>(
+    place: &ProspectiveTarget,
+    homes: &'h [ServerDirectories],
+    facts: &FactSet,
+) -> Vec<(&'h ServerDirectories, Vec<&'h ServerDirectory>)> {
+    let here = place
+        .base
+        .as_ref()
+        .map(|base| file_system_identity(facts, base));
+    let on_it = |home: &'h ServerDirectories| {
+        home.directories
+            .iter()
+            .filter(|spot| spot.is_on_file_system(here.as_ref()))
+            .collect()
+    };
+    let spots = homes.iter().map(|home| (home, on_it(home)));
+    spots
+        .filter(|(_, spots): &(_, Vec<&ServerDirectory>)| {
+            spots.iter().any(|spot| spot.overlaps(place))
+        })
+        .collect()
+}
+
+/// Directories on other file systems, of servers that use the target. If the target has a server's
+/// data, all its other directories count. If the target has neither data nor log, only the log's
+/// file system counts, because commits wait there.
+pub fn server_directories_elsewhere(
+    place: &ProspectiveTarget,
+    homes: &[ServerDirectories],
+    facts: &FactSet,
+) -> BTreeSet<PathBuf> {
+    let mut paths = BTreeSet::new();
+    for (home, here) in servers_using(place, homes, facts) {
+        let holds = |test: &dyn Fn(&ServerDirectory) -> bool| here.iter().any(|spot| test(spot));
+        let (data, log) = (
+            holds(&|spot| spot.role.is_data()),
+            holds(&ServerDirectory::holds_wal_or_redo),
+        );
+        let away = |spot: &&ServerDirectory| !holds(&|near| near.file_system == spot.file_system);
+        let beside_log = |spot: &ServerDirectory| {
+            home.directories
+                .iter()
+                .any(|log| log.holds_wal_or_redo() && log.file_system == spot.file_system)
+        };
+        let wanted = |spot: &&ServerDirectory| data || (!log && beside_log(spot));
+        paths.extend(
+            home.one_per_file_system()
+                .into_iter()
+                .filter(away)
+                .filter(wanted)
+                .map(|spot| spot.path.clone()),
+        );
+    }
+    paths
+}
+
+/// Records the role; returns the log directories on the target's file system.
+pub fn record_target_roles(
+    place: &ProspectiveTarget,
+    homes: &[ServerDirectories],
+    facts: &mut FactSet,
+) -> Vec<PathBuf> {
+    let subject = place.subject();
+    let users = servers_using(place, homes, facts);
+    let spots: Vec<&ServerDirectory> = users
+        .iter()
+        .flat_map(|(_, spots)| spots.iter().copied())
+        .collect();
+    let concerned: Vec<&ServerDirectories> = match users.as_slice() {
+        [] => homes.iter().collect(),
+        users => users.iter().map(|(home, _)| *home).collect(),
+    };
+    let all_kept = concerned
+        .iter()
+        .flat_map(|home| facts.database_profile(&home.cluster).directories);
+    let names: BTreeSet<&str> = all_kept.map(|kept| kept.key.name).collect();
+    let source = || Source::derived_from(names.iter().copied());
+
+    let mut seen = BTreeSet::new();
+    let roles: Vec<DirectoryRole> = spots
+        .iter()
+        .map(|spot| spot.role)
+        .filter(|role| seen.insert(*role))
+        .collect();
+    let mut directories: Vec<String> = Vec::new();
+    for spot in &spots {
+        let directory = format!("{} {}", spot.role, display_safe(path_bytes(&spot.path)));
+        if !directories.contains(&directory) {
+            directories.push(directory);
+        }
+    }
+    let clusters = users
+        .iter()
+        .map(|(home, _)| home.cluster.name().to_owned())
+        .collect();
+    let hidden = homes.iter().find_map(|home| home.unknown_reason.clone());
+    let is_device = place.kind.value().is_some_and(|kind| kind.is_device());
+    if let Some(hidden) = hidden.filter(|_| roles.is_empty() && !is_device) {
+        facts.insert(
+            &subject,
+            &target::ROLES,
+            hidden.clone().map(|none| match none {}),
+        );
+        for list in [&target::DIRECTORIES, &target::CLUSTERS] {
+            facts.insert(&subject, list, hidden.clone().map(|none| match none {}));
+        }
+    } else {
+        facts.insert_known(&subject, &target::ROLES, roles, source());
+        facts.insert_known(&subject, &target::DIRECTORIES, directories, source());
+        facts.insert_known(&subject, &target::CLUSTERS, clusters, source());
+    }
+
+    for (home, here) in &users {
+        if home
+            .log_directory()
+            .is_some_and(|log| here.iter().any(|spot| spot.path == log.path))
+        {
+            facts.link(&home.cluster, &subject);
+        }
+    }
+    if let [(home, ..)] = users.as_slice() {
+        facts.link(&subject, &home.cluster);
+    }
+    spots
+        .iter()
+        .filter(|spot| spot.holds_wal_or_redo())
+        .map(|spot| spot.path.clone())
+        .collect()
+}

@@ -1,0 +1,234 @@
+//! The final check of advice: the kernel, tool or server must accept and honour every value that
+//! would be set. Unknown, ignored and deprecated values are rejected like refused ones.
+
+use super::kernel_support::{mount_options_support, new_file_system_support, scheduler_support};
+use super::mkfs_tool::MkfsTool;
+use super::server::{every_postgres_accepts, mysql_setting_support, postgres_assignment_support};
+use super::{Effect, Support, feature_support_at_mkfs, mountability_of_mkfs_defaults};
+use crate::facts::catalog::{boot, cluster, kernel, mount, mysql, postgres};
+use crate::facts::{FactSet, Key, Scope, Subject};
+use crate::settings::{NewFilesystem, Setting, SettingKind};
+use crate::version::Version;
+
+/// Whether advice to set or add these values may be shown. The error is a sentence that names the
+/// obstacle or the unknown fact.
+#[cfg(any(test, feature = "testing"))]
+pub fn check_advice(
+    setting: &Setting,
+    values: &[&str],
+    facts: &FactSet,
+    subject: &Subject,
+) -> Result<(), String> {
+    check_advice_with_related(setting, values, &RelatedAdvice::default(), facts, subject)
+}
+
+/// Other advice of the same finding.
+#[derive(Clone, Copy, Debug, Default)]
+pub struct RelatedAdvice<'a> {
+    pub filesystem: Option<&'a str>,
+    /// Features to set or omit, as mkfs words: `fast_commit`, `^orphan_file`.
+    pub features: &'a [String],
+}
+
+/// Takes other advice of the finding into account: omitting a feature can make a new file system
+/// mountable.
+pub fn check_advice_with_related(
+    setting: &Setting,
+    values: &[&str],
+    beside: &RelatedAdvice<'_>,
+    facts: &FactSet,
+    subject: &Subject,
+) -> Result<(), String> {
+    if values.is_empty() {
+        return Ok(());
+    }
+    let all = |judge: &dyn Fn(&str) -> Result<(), String>| {
+        values.iter().try_for_each(|value| judge(value))
+    };
+    match setting.kind {
+        SettingKind::MountOptions | SettingKind::BootOptions => {
+            check_mount_options(values, beside.filesystem, facts, subject)
+        }
+        SettingKind::Filesystem => all(&|fs| check_new_file_system(fs, beside.features, facts)),
+        SettingKind::MkfsFeatures => {
+            all(&|word| check_mkfs_feature_word(word, beside.filesystem, facts))
+        }
+        SettingKind::FastCommit => all(&|value| match value {
+            "on" => check_mkfs_feature("ext4", "fast_commit", facts),
+            "off" => Ok(()),
+            other => Err(format!("fast_commit is on or off, never {other}.")),
+        }),
+        SettingKind::Scheduler => {
+            let (version, vendor) = kernel_and_vendor(facts)?;
+            all(&|name| {
+                require_accepted(
+                    &format!("scheduler {name}"),
+                    &scheduler_support(name, &version, &vendor),
+                )
+            })
+        }
+        SettingKind::Postgres | SettingKind::InitDb => {
+            check_postgres_setting(setting.name_without_area(), values, facts, subject)
+        }
+        SettingKind::Mysql => {
+            check_mysql_setting(setting.name_without_area(), values, facts, subject)
+        }
+        SettingKind::MkfsOptions
+        | SettingKind::DirectoryFlags
+        | SettingKind::Trim
+        | SettingKind::Queue
+        | SettingKind::Placement
+        | SettingKind::Other => Ok(()),
+    }
+}
+
+fn require_accepted(what: &str, ruling: &Support) -> Result<(), String> {
+    let because = &ruling.because;
+    match ruling.effect {
+        Effect::Ok | Effect::DefaultAnyway => Ok(()),
+        Effect::NoEffect => Err(format!("{what} has no effect here. {because}")),
+        Effect::Deprecated => Err(format!("{what} is deprecated here. {because}")),
+        Effect::Refused => Err(format!("{what} is refused here. {because}")),
+        Effect::Unknown => Err(format!("{what} may be refused here. {because}")),
+    }
+}
+
+fn kernel_and_vendor(facts: &FactSet) -> Result<(Version, String), String> {
+    let version = facts.value(&Subject::host(), &kernel::VERSION);
+    let vendor = facts.value(&Subject::host(), &kernel::VENDOR);
+    version
+        .zip(vendor)
+        .ok_or_else(|| "The kernel's version and vendor are unknown.".to_owned())
+}
+
+/// `made` is the file system that the advice creates, if any.
+fn check_mount_options(
+    values: &[&str],
+    made: Option<&str>,
+    facts: &FactSet,
+    subject: &Subject,
+) -> Result<(), String> {
+    let (version, vendor) = kernel_and_vendor(facts)?;
+    let of = |scope, key: &Key<String>| {
+        facts
+            .subject_in_scope(subject, scope)
+            .and_then(|at| facts.value(&at, key))
+    };
+    let there = of(Scope::Boot, &boot::FSTYPE).or_else(|| of(Scope::Mount, &mount::FSTYPE));
+    let mounted = facts.subject_in_scope(subject, Scope::Mount);
+    let in_force = mounted
+        .and_then(|at| facts.value(&at, &mount::SUPER_OPTIONS))
+        .unwrap_or_default();
+    let words: Vec<String> = values.iter().map(|&value| value.to_owned()).collect();
+    // The placeholder matches no table row, so only options common to all file systems are known.
+    let fs = there.unwrap_or_else(|| made.unwrap_or("a new file system").to_owned());
+    let rulings = mount_options_support(&fs, &words, &in_force, &version, &vendor);
+    words
+        .iter()
+        .zip(&rulings)
+        .try_for_each(|(option, ruling)| require_accepted(&format!("{option} ({fs})"), ruling))
+}
+
+/// Every word that omits a feature is accepted, because any kernel mounts a file system without it.
+fn check_mkfs_feature_word(word: &str, fs: Option<&str>, facts: &FactSet) -> Result<(), String> {
+    let asked = word.strip_suffix("=1").unwrap_or(word);
+    match fs {
+        _ if word.starts_with('^') || word.ends_with("=0") => Ok(()),
+        Some(fs) => check_mkfs_feature(fs, asked, facts),
+        None => Err(format!("The file system for {word} is unknown.")),
+    }
+}
+
+/// Checks a new file system with `features`. A type missing from the tables is accepted if
+/// /proc/filesystems lists it.
+pub(super) fn check_new_file_system(
+    fs: &str,
+    features: &[String],
+    facts: &FactSet,
+) -> Result<(), String> {
+    let (version, vendor) = kernel_and_vendor(facts)?;
+    let ruling = new_file_system_support(fs, &version, &vendor);
+    let loaded = facts.value(&Subject::host(), &kernel::FILESYSTEMS);
+    match loaded.filter(|_| ruling.effect.is_unknown()) {
+        Some(loaded) if loaded.iter().any(|name| name == fs) => {}
+        Some(_) => {
+            require_accepted(fs, &ruling).map_err(|why| {
+                format!("{why} /proc/filesystems does not list it; try `modprobe {fs}`.")
+            })?;
+        }
+        None => require_accepted(fs, &ruling)?,
+    }
+    match mkfs_version(fs, facts) {
+        Some(tool) => require_accepted(
+            &format!("a new {fs}"),
+            &mountability_of_mkfs_defaults(fs, &tool, &version, &vendor, features),
+        ),
+        None => Ok(()),
+    }
+}
+
+fn mkfs_version(fs: &str, facts: &FactSet) -> Option<Version> {
+    let maker = MkfsTool::for_filesystem(NewFilesystem::from_word(fs)?)?;
+    facts.value(&Subject::host(), maker.version)
+}
+
+fn check_mkfs_feature(fs: &str, name: &str, facts: &FactSet) -> Result<(), String> {
+    let kernel = kernel_and_vendor(facts).ok();
+    let kernel = kernel
+        .as_ref()
+        .map(|(version, vendor)| (version, vendor.as_str()));
+    let ruling = feature_support_at_mkfs(fs, name, mkfs_version(fs, facts).as_ref(), kernel);
+    require_accepted(&format!("the {fs} feature {name}"), &ruling)
+}
+
+fn check_postgres_setting(
+    name: &str,
+    values: &[&str],
+    facts: &FactSet,
+    subject: &Subject,
+) -> Result<(), String> {
+    let cluster = facts.subject_in_scope(subject, Scope::Cluster);
+    let version = cluster
+        .as_ref()
+        .and_then(|of| facts.value(of, &postgres::VERSION));
+    let compressions = cluster
+        .and_then(|of| facts.value(&of, &postgres::WAL_COMPRESSIONS))
+        .unwrap_or_default();
+    // The running server lists the compression methods of its build.
+    let is_listed =
+        |value: &str| name == "wal_compression" && compressions.iter().any(|one| one == value);
+    values.iter().try_for_each(|value| match &version {
+        Some(_) if is_listed(value) => Ok(()),
+        Some(version) => require_accepted(
+            &format!("{name} = {value}"),
+            &postgres_assignment_support(name, value, version),
+        ),
+        None if every_postgres_accepts(name, value) => Ok(()),
+        None => Err(format!(
+            "The server's version is unknown, so it may not accept {name} = {value}."
+        )),
+    })
+}
+
+fn check_mysql_setting(
+    name: &str,
+    values: &[&str],
+    facts: &FactSet,
+    subject: &Subject,
+) -> Result<(), String> {
+    let of = facts.subject_in_scope(subject, Scope::Cluster);
+    let line = of.as_ref().and_then(|of| facts.value(of, &cluster::KIND));
+    let version = of.and_then(|of| facts.value(&of, &mysql::VERSION));
+    let (Some(line), Some(version)) = (line, version) else {
+        return Err(format!(
+            "The server's version is unknown, so it may not support {name}."
+        ));
+    };
+    let judge = |value: &&str| {
+        require_accepted(
+            &format!("{name} = {value}"),
+            &mysql_setting_support(name, value, line, &version),
+        )
+    };
+    values.iter().try_for_each(judge)
+}

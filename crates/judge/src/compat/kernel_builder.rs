@@ -1,0 +1,265 @@
+//! The builder of a kernel (distribution, cloud or custom), as a hint of the built-in features.
+//!
+//! Distributions enable everything that the tables list; custom and cloud kernels may lack any
+//! feature. A builder is assumed to keep, in the next kernel, every feature that the running kernel
+//! uses.
+
+use crate::version::Version;
+
+const CLOUD: &str = "-cloud";
+
+/// Values of the fact `kernel.vendor` for distributions that build for all hardware.
+const DISTRIBUTIONS: [&str; 23] = [
+    "alibaba",
+    "amazon",
+    "anolis",
+    "arch",
+    "azurelinux",
+    "debian",
+    "el10",
+    "el6",
+    "el7",
+    "el8",
+    "el9",
+    "elrepo",
+    "fedora",
+    "kylin",
+    "openeuler",
+    "opensuse",
+    "proxmox",
+    "sles",
+    "tencent",
+    "ubuntu",
+    "uek",
+    "uos",
+    "virtuozzo",
+];
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum KernelBuilder {
+    Distribution,
+    /// A distribution's kernel for cloud guests, with fewer features.
+    Cloud,
+    Custom,
+}
+
+/// `vendor` is the fact `kernel.vendor`; an unlisted vendor counts as a custom builder.
+pub fn builder_for_vendor(vendor: &str) -> KernelBuilder {
+    match (
+        DISTRIBUTIONS.contains(&vendor),
+        DISTRIBUTIONS.contains(&vendor_family(vendor)),
+    ) {
+        (true, _) => KernelBuilder::Distribution,
+        (false, true) => KernelBuilder::Cloud,
+        (false, false) => KernelBuilder::Custom,
+    }
+}
+
+/// The vendor without `-cloud`: `debian` for `debian-cloud`.
+pub fn vendor_family(vendor: &str) -> &str {
+    vendor.strip_suffix(CLOUD).unwrap_or(vendor)
+}
+
+/// Values of `kernel.vendor` for kernels whose release names no vendor.
+const UNNAMED_VENDORS: [&str; 2] = ["mainline", "other"];
+
+pub fn is_unnamed_vendor(vendor: &str) -> bool {
+    UNNAMED_VENDORS.contains(&vendor)
+}
+
+/// Whether both kernels come from one custom builder, who is assumed to keep every feature in use.
+/// False for distributions.
+pub fn is_same_custom_builder(now: (&Version, &str), then: (&Version, &str)) -> bool {
+    let ((now, by), (then, next_by)) = (now, then);
+    match builder_for_vendor(next_by) {
+        KernelBuilder::Distribution | KernelBuilder::Cloud => false,
+        KernelBuilder::Custom if !is_unnamed_vendor(next_by) => by == next_by,
+        // A release without a tail, such as `6.19`, counts as the next kernel of the same builder.
+        KernelBuilder::Custom => {
+            is_unnamed_vendor(by)
+                && (then.vendor_tail().is_empty()
+                    || vendor_tail_without_digits(now) == vendor_tail_without_digits(then))
+        }
+    }
+}
+
+/// The text after the kernel's version number, without digits, so that build numbers do not matter.
+fn vendor_tail_without_digits(kernel: &Version) -> String {
+    kernel
+        .vendor_tail()
+        .chars()
+        .filter(|c| !c.is_ascii_digit())
+        .collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn distributions_are_told_from_everybody_else() {
+        for (vendor, is) in [
+            ("debian", KernelBuilder::Distribution),
+            ("el9", KernelBuilder::Distribution),
+            ("debian-cloud", KernelBuilder::Cloud),
+            ("ubuntu-cloud", KernelBuilder::Cloud),
+            ("other", KernelBuilder::Custom),
+            ("mainline", KernelBuilder::Custom),
+            ("wsl", KernelBuilder::Custom),
+            ("raspberry", KernelBuilder::Custom),
+            ("wsl-cloud", KernelBuilder::Custom),
+            ("unheard", KernelBuilder::Custom),
+            ("", KernelBuilder::Custom),
+        ] {
+            assert_eq!(builder_for_vendor(vendor), is, "{vendor}");
+        }
+    }
+
+    #[test]
+    fn only_who_built_this_kernel_builds_the_next_like_it() {
+        for (now, by, then, next_by, is) in [
+            ("6.18.1-fc-v6", "other", "6.18.44-fc-v445", "other", true),
+            ("6.18.1-fc-v6", "other", "6.18.44-mine", "other", false),
+            ("6.18.1-fc-v6", "other", "6.19", "mainline", true),
+            ("6.18.1", "mainline", "6.19", "mainline", true),
+            ("6.18.1", "mainline", "6.18.44-fc-v445", "other", false),
+            (
+                "6.1.0-28-amd64",
+                "debian",
+                "6.18.44-fc-v445",
+                "other",
+                false,
+            ),
+            ("6.1.0-28-amd64", "debian", "6.18", "mainline", false),
+            (
+                "5.15.90.1-microsoft-standard-WSL2",
+                "wsl",
+                "6.6.87.2-microsoft-standard-WSL2",
+                "wsl",
+                true,
+            ),
+            (
+                "6.18.1",
+                "mainline",
+                "6.6.87.2-microsoft-standard-WSL2",
+                "wsl",
+                false,
+            ),
+            ("6.1.0-28-amd64", "debian", "6.12", "debian", false),
+        ] {
+            let version = |text: &str| Version::parse(text).unwrap();
+            assert_eq!(
+                is_same_custom_builder((&version(now), by), (&version(then), next_by)),
+                is,
+                "{now} {then}"
+            );
+        }
+    }
+
+    /// Custom kernels may lack features that all distributions build; features removed from Linux
+    /// are missing everywhere.
+    #[test]
+    fn what_is_built_in_depends_on_who_builds() {
+        use crate::compat::Effect::{Ok, Refused, Unknown};
+        use crate::compat::{
+            BlockDriver, DiskFormat, disk_format_support, file_system_support,
+            file_system_support_if_rebuilt, layer_support, layer_support_if_rebuilt,
+        };
+
+        let version = |text: &str| Version::parse(text).unwrap();
+        for (name, kernel, vendor, now, again) in [
+            ("vfat", "6.18.44", "other", Unknown, Ok),
+            ("vfat", "6.6.87.2", "wsl", Unknown, Ok),
+            ("ext4", "6.12", "mainline", Unknown, Ok),
+            ("nfs4", "6.6.20", "raspberry", Unknown, Ok),
+            ("configfs", "6.12", "unheard", Unknown, Ok),
+            ("f2fs", "6.12", "other", Unknown, Ok),
+            ("reiserfs", "6.13", "other", Refused, Refused),
+            ("tmpfs", "6.18.44", "other", Ok, Ok),
+            ("none", "6.18.44", "wsl", Ok, Ok),
+            ("strangefs", "6.12", "other", Unknown, Unknown),
+            ("ext4", "8.1", "other", Unknown, Unknown),
+            ("vfat", "6.12", "debian-cloud", Ok, Ok),
+            ("btrfs", "6.12", "debian-cloud", Unknown, Ok),
+            ("gfs2", "6.12", "debian-cloud", Unknown, Ok),
+            ("gfs2", "6.12", "debian", Ok, Ok),
+            ("reiserfs", "6.13", "debian-cloud", Refused, Refused),
+            ("nilfs2", "6.1", "ubuntu-cloud", Unknown, Ok),
+        ] {
+            let (kernel, case) = (version(kernel), format!("{name} of {kernel} of {vendor}"));
+            assert_eq!(
+                file_system_support(name, &kernel, vendor).effect,
+                now,
+                "{case}"
+            );
+            if builder_for_vendor(vendor) == KernelBuilder::Custom {
+                assert_eq!(
+                    file_system_support_if_rebuilt(name, &kernel, vendor).effect,
+                    again,
+                    "{case}, again"
+                );
+            }
+        }
+        for (of, name, kernel, vendor, now) in [
+            (BlockDriver::Md, "raid1", "6.18.44", "other", Unknown),
+            (BlockDriver::Md, "raid1", "6.12", "ubuntu-cloud", Ok),
+            (BlockDriver::Md, "multipath", "6.8", "wsl", Refused),
+            (BlockDriver::MdMetadata, "1.2", "6.18.44", "other", Ok),
+            (
+                BlockDriver::DeviceMapper,
+                "multipath",
+                "6.6",
+                "wsl",
+                Unknown,
+            ),
+            (
+                BlockDriver::DeviceMapper,
+                "linear",
+                "6.12",
+                "debian-cloud",
+                Ok,
+            ),
+            (
+                BlockDriver::DeviceMapper,
+                "vdo",
+                "6.12",
+                "debian-cloud",
+                Unknown,
+            ),
+            (
+                BlockDriver::DeviceMapper,
+                "vdo",
+                "6.1",
+                "debian-cloud",
+                Refused,
+            ),
+        ] {
+            let kernel = version(kernel);
+            assert_eq!(
+                layer_support(of, name, &kernel, vendor).effect,
+                now,
+                "{name} of {kernel} of {vendor}"
+            );
+        }
+        let kernel = version("6.18.44");
+        assert_eq!(
+            layer_support_if_rebuilt(BlockDriver::Md, "raid1", &kernel, "other").effect,
+            Ok
+        );
+        for (vendor, is) in [
+            ("debian", Refused),
+            ("debian-cloud", Refused),
+            ("other", Unknown),
+        ] {
+            assert_eq!(
+                disk_format_support(DiskFormat::MdLinear, &version("6.12.48"), vendor).effect,
+                is,
+                "{vendor}"
+            );
+        }
+        assert_eq!(
+            disk_format_support(DiskFormat::MdLinear, &version("6.6"), "wsl").effect,
+            Unknown
+        );
+    }
+}

@@ -1,0 +1,120 @@
+//! The flush path as a value: the hops of a commit from the server to the disks, with the state of
+//! the commit's flush at each.
+
+use serde::{Serialize, Serializer};
+
+use super::VerdictKind;
+use crate::facts::catalog::target::FlushDelivery;
+use crate::facts::{Choice, Subject, choice};
+
+choice! {
+    /// What happens to a commit's flush at a hop.
+    #[derive(Serialize)]
+    #[cfg_attr(any(test, feature = "testing"), derive(schemars::JsonSchema))]
+    #[serde(rename_all = "kebab-case")]
+    pub enum FlushState {
+        /// Passed on to the hop below.
+        Passed = "passed",
+        /// Sent to the disk's driver; the disk has to write out its cache.
+        FlushSent = "flush sent",
+        /// Answered from a cache that a healthy battery or flash module protects.
+        Answered = "answered",
+        /// Nothing is cached here, so no flush is needed.
+        NoCache = "no cache",
+        /// Not judged: the commit itself, or a server that does not exist yet.
+        NotJudged = "not judged",
+        /// Whether the flush gets through is unknown.
+        Unknown = "unknown",
+        /// Not visible from where walwise runs.
+        Unseen = "unseen",
+        /// Two sources contradict each other.
+        Disagrees = "DISAGREES",
+        /// Dropped, although something below needs the flush.
+        Dropped = "DROPPED",
+        /// The commit is lost here: in memory or a volatile cache that no flush reaches, or by
+        /// damage that a flush cannot prevent.
+        LostHere = "LOST HERE",
+    }
+}
+
+impl FlushState {
+    pub fn may_lose_commit(self) -> bool {
+        matches!(self, Self::Disagrees | Self::LostHere)
+    }
+
+    pub fn is_dropped(self) -> bool {
+        matches!(self, Self::Dropped)
+    }
+
+    pub fn needs_no_explanation(self) -> bool {
+        matches!(
+            self,
+            Self::Passed | Self::FlushSent | Self::NoCache | Self::NotJudged
+        )
+    }
+}
+
+choice! {
+    /// What a hop of the flush path is.
+    #[derive(Serialize)]
+    #[cfg_attr(any(test, feature = "testing"), derive(schemars::JsonSchema))]
+    #[serde(rename_all = "kebab-case")]
+    pub enum HopKind {
+        /// The commit, where the path begins.
+        Commit = "commit",
+        /// A database server, or the place of a future one.
+        Server = "server",
+        FileSystem = "file system",
+        /// A block device on top of other block devices.
+        Layer = "layer",
+        /// A disk at the bottom of the stack.
+        Disk = "disk",
+        Members = "members",
+        /// The hypervisor below a guest, or the host around a container.
+        Beyond = "beyond",
+    }
+}
+
+impl HopKind {
+    pub fn is_disk(self) -> bool {
+        matches!(self, Self::Disk)
+    }
+}
+
+/// A hop of a flush path, possibly merged from several similar ones.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+#[cfg_attr(any(test, feature = "testing"), derive(schemars::JsonSchema))]
+pub struct FlushHop {
+    /// What the hop is: a server, file system, layer, disk or other place.
+    pub kind: HopKind,
+    /// Subjects of the hop: hops of equal rank, kind and state are merged. Empty for the commit, a
+    /// future server, and the hypervisor or host beyond.
+    pub subjects: Vec<Subject>,
+    /// Short name: `commit`, `PostgreSQL`, `ext4`, `sda sdb`, `196 disks`.
+    pub name: String,
+    /// A description without the name: `/data · rw,noatime`. Filled in by the report.
+    #[serde(rename = "text")]
+    pub text: String,
+    /// What happens to the flush here.
+    #[serde(rename = "flush")]
+    pub state: FlushState,
+    /// The deciding evidence, a clause without full stop; empty if there is none.
+    pub because: String,
+    /// The source of the deciding evidence; empty if that source could not be read.
+    pub source: String,
+    /// The worst verdict of the hop's evidence.
+    pub standing: VerdictKind,
+    /// Distance from the commit (0) along the longest path.
+    pub rank: u32,
+    /// The state of the flush when it arrives here; *suppressed* means that none arrives.
+    #[serde(serialize_with = "serialize_choice")]
+    #[cfg_attr(any(test, feature = "testing"), schemars(with = "String"))]
+    pub arrival: FlushDelivery,
+}
+
+fn serialize_choice<T: Choice, S: Serializer>(
+    choice: &T,
+    serializer: S,
+) -> Result<S::Ok, S::Error> {
+    serializer.serialize_str(choice.as_str())
+}

@@ -1,0 +1,186 @@
+//! The interlock: whether advice that removes flushes may be given for a target. An unknown or
+//! assumed fact, or a measurement of another host, keeps the interlock shut.
+//!
+//! Most hosts keep the interlock shut: nobarrier gains nothing unless protected storage still
+//! requests flushes.
+
+use super::VerdictKind;
+use super::device_view::{CacheVolatility, DiskAssessment, FlushOutcome};
+use super::fact_reader::FactReader;
+use super::verdict_builder::TargetJudgement;
+use crate::compat::{self, Effect};
+use crate::facts::catalog::{kernel, mount, probe};
+use crate::facts::{FactSet, Key, MissingFact, Reading, Scope, Source, Subject, UnknownReason};
+use crate::ternary::Ternary;
+
+/// Smallest gain from omitting flushes that is worth advice, as a share of commit latency.
+const LEAST_GAIN: f64 = 0.05;
+
+/// Whether flushes could be removed; an unknown reading lists the missing facts. `live` means that
+/// the facts come from this host, so measurements count.
+pub fn evaluate_flush_removal_interlock(
+    facts: &FactSet,
+    target: &Subject,
+    found: &TargetJudgement,
+    disks: &[(&Subject, &DiskAssessment)],
+    live: bool,
+) -> Reading<bool> {
+    let mut ask = FactReader::new(facts);
+    let mut conditions: Vec<(Ternary, String)> = vec![
+        is_only_ext4(&mut ask, target),
+        (
+            match found.verdict.standing {
+                VerdictKind::Durable => Ternary::True,
+                VerdictKind::Unproven | VerdictKind::ProvenByDrill => Ternary::Unknown,
+                VerdictKind::Contradictory | VerdictKind::AtRisk => Ternary::False,
+            },
+            format!("the verdict is {}", found.verdict.standing.as_str()),
+        ),
+        (
+            match found.flush {
+                FlushOutcome::Sent => Ternary::True,
+                FlushOutcome::Unknown => Ternary::Unknown,
+                FlushOutcome::Dropped(_) | FlushOutcome::NotNeeded => Ternary::False,
+            },
+            "flushes are sent today".to_owned(),
+        ),
+        (
+            found.is_stateless,
+            "no layer between holds data until it is flushed".to_owned(),
+        ),
+        (
+            Ternary::all(disks.iter().map(|(_, leaf)| has_protected_cache(leaf))),
+            "every disk's cache is protected now".to_owned(),
+        ),
+        has_measured_gain(&mut ask, target, live),
+    ];
+    // Loads the option table, so this condition is evaluated last, and only if the others do not
+    // decide.
+    if Ternary::all(conditions.iter().map(|(holds, _)| *holds)) != Ternary::False {
+        conditions.push(kernel_honours_nobarrier(&mut ask));
+    }
+    let mut asked = ask.dependencies;
+    asked.extend(&found.dependencies);
+    if !asked.assumed.is_empty() {
+        let assumed: Vec<&str> = asked.assumed.iter().map(String::as_str).collect();
+        conditions.push((
+            Ternary::Unknown,
+            format!("observed on this host, not assumed: {}", assumed.join(", ")),
+        ));
+    }
+
+    match Ternary::all(conditions.iter().map(|(holds, _)| *holds)) {
+        Ternary::True => Reading::known(true, asked.source()),
+        Ternary::False => Reading::known(false, asked.source()),
+        Ternary::Unknown => {
+            let open = conditions
+                .iter()
+                .filter(|(holds, _)| *holds == Ternary::Unknown);
+            let open: Vec<&str> = open.map(|(_, what)| what.as_str()).collect();
+            let missing: Vec<String> = asked
+                .missing
+                .iter()
+                .map(|need| format!("{} of {}", need.fact, need.subject))
+                .collect();
+            let missing = if missing.is_empty() {
+                String::new()
+            } else {
+                format!(" (missing: {})", missing.join(", "))
+            };
+            let detail = format!("not shown: {}{missing}", open.join("; "));
+            let remedy = asked
+                .missing
+                .iter()
+                .find_map(|MissingFact { remedy, .. }| remedy.clone());
+            let reading = Reading::unknown(UnknownReason::Ambiguous, detail);
+            match remedy {
+                Some(remedy) => reading.with_remedy(remedy),
+                None => reading,
+            }
+        }
+    }
+}
+
+/// With nobarrier on ext4 only ext4's own journal is at stake. A second file system further down
+/// (below a loop file) keeps the interlock shut.
+fn is_only_ext4(ask: &mut FactReader, target: &Subject) -> (Ternary, String) {
+    let mounts: Vec<Subject> = ask
+        .facts
+        .layers_below(target)
+        .into_iter()
+        .filter(|hop| hop.scope() == Scope::Mount)
+        .collect();
+    let holds = match mounts.as_slice() {
+        [] => Ternary::Unknown,
+        [one] => match (
+            ask.require(one, &mount::FSTYPE),
+            ask.require(one, &mount::CLASS),
+        ) {
+            (Some(fstype), Some(class)) => Ternary::from(fstype == "ext4" && class.is_block()),
+            (Some(fstype), None) if fstype != "ext4" => Ternary::False,
+            _ => Ternary::Unknown,
+        },
+        _ => Ternary::False,
+    };
+    (holds, "the file system is ext4".to_owned())
+}
+
+/// Whether this kernel's ext4 accepts and honours nobarrier.
+fn kernel_honours_nobarrier(ask: &mut FactReader) -> (Ternary, String) {
+    let host = Subject::host();
+    let kernel = ask
+        .require(&host, &kernel::VERSION)
+        .zip(ask.require(&host, &kernel::VENDOR));
+    let holds =
+        kernel.map_or(
+            Ternary::Unknown,
+            |(version, vendor)| match compat::mount_option_support(
+                "ext4",
+                "nobarrier",
+                &version,
+                &vendor,
+            )
+            .effect
+            {
+                Effect::Ok => Ternary::True,
+                Effect::Unknown => Ternary::Unknown,
+                Effect::DefaultAnyway | Effect::NoEffect | Effect::Deprecated | Effect::Refused => {
+                    Ternary::False
+                }
+            },
+        );
+    (
+        holds,
+        "this kernel's ext4 accepts and heeds nobarrier".to_owned(),
+    )
+}
+
+fn has_protected_cache(leaf: &DiskAssessment) -> Ternary {
+    match leaf.cache {
+        CacheVolatility::Protected => Ternary::True,
+        CacheVolatility::Unknown => Ternary::Unknown,
+        CacheVolatility::Volatile | CacheVolatility::Contradictory | CacheVolatility::None => {
+            Ternary::False
+        }
+    }
+}
+
+fn has_measured_gain(ask: &mut FactReader, target: &Subject, live: bool) -> (Ternary, String) {
+    let mut measured = |key: &Key<f64>| {
+        let value = ask.require(target, key).filter(|value| value.is_finite());
+        let here = matches!(
+            ask.facts.reading(target, key.id()).source(),
+            Some(Source::Probe { .. })
+        );
+        value.filter(|_| here && live)
+    };
+    let holds = match (measured(&probe::FLUSH_COST), measured(&probe::COMMIT)) {
+        (Some(cost), _) if cost <= 0.0 => Ternary::False,
+        (Some(cost), Some(commit)) => Ternary::from(cost > commit * LEAST_GAIN),
+        _ => Ternary::Unknown,
+    };
+    (
+        holds,
+        "the probe measured here that omitting flushes is worthwhile".to_owned(),
+    )
+}

@@ -1,0 +1,414 @@
+//! Whether a power failure can leave a page half-written. A page is safe in two cases: the file
+//! system never overwrites data (ZFS), or every link from the server to the device passes the page
+//! on in one piece.
+//!
+//! Only Amazon documents such a chain of links (EC2 User Guide, *torn write prevention*).
+
+mod page_link;
+mod server {
+    //! The upper links of the chain: page size, direct I/O of the server, kernel release.
+    //!
+    //! A page in the page cache reaches the disk whenever the kernel writes back, in any number of
+    //! pieces. PostgreSQL writes all its pages that way.
+
+    use super::page_link::{LinkPlace, PageLink, bytes_text};
+    use crate::durability::fact_reader::FactReader;
+    use crate::facts::catalog::mysql::{self, FlushMethod};
+    use crate::facts::catalog::{cluster as kind, kernel};
+    use crate::facts::{Reading, ServerArea, ServerKind, Subject, UnknownReason};
+    use crate::ternary::Ternary;
+
+    /// In bytes, unless the server was built with another BLCKSZ.
+    const POSTGRES_PAGE: u64 = 8192;
+
+    /// The oldest kernel that Amazon tested (EC2 User Guide, *Requirements for using torn write
+    /// prevention*).
+    const TESTED_FROM: [u64; 2] = [5, 10];
+
+    /// Page size in bytes, if known, and the links from the server.
+    pub fn server_links(ask: &mut FactReader, cluster: &Subject) -> (Option<u64>, Vec<PageLink>) {
+        match ask.facts.area_of(cluster) {
+            Some(ServerArea::Mysql) => {
+                let page = ask.get(cluster, &mysql::PAGE_SIZE);
+                let of_page = match page {
+                    Some(page) => PageLink::new(
+                        LinkPlace::Page,
+                        Ternary::True,
+                        format!("an InnoDB page has {}", bytes_text(page)),
+                    ),
+                    None => PageLink::unknown(LinkPlace::Page, ask, cluster, &mysql::PAGE_SIZE),
+                };
+                (page, vec![of_page, innodb_link(ask, cluster)])
+            }
+            Some(ServerArea::Pg) | None => {
+                let says = "PostgreSQL writes pages through the page cache, which does not make an 8 kB write atomic";
+                let of_page = PageLink::new(
+                    LinkPlace::Page,
+                    Ternary::True,
+                    format!("a PostgreSQL page has {}", bytes_text(POSTGRES_PAGE)),
+                );
+                (
+                    Some(POSTGRES_PAGE),
+                    vec![
+                        of_page,
+                        PageLink::new(LinkPlace::Server, Ternary::False, says),
+                    ],
+                )
+            }
+        }
+    }
+
+    /// How InnoDB opens its data files; MariaDB 11.0 and later have a separate setting for this.
+    fn innodb_link(ask: &mut FactReader, cluster: &Subject) -> PageLink {
+        let buffered = "InnoDB writes data files through the page cache";
+        let part = LinkPlace::Server;
+        if ask
+            .get(cluster, &kind::KIND)
+            .is_some_and(ServerKind::is_mariadb)
+        {
+            let key = &mysql::DATA_FILE_BUFFERING;
+            match (ask.get(cluster, key), ask.facts.get(cluster, key)) {
+                (Some(true), _) => {
+                    return PageLink::new(
+                        part,
+                        Ternary::False,
+                        format!("{buffered} (innodb_data_file_buffering is on)"),
+                    );
+                }
+                (Some(false), _) => {
+                    let says = "InnoDB writes data files with O_DIRECT (innodb_data_file_buffering is off)";
+                    return PageLink::new(part, Ternary::True, says);
+                }
+                // MariaDB before 11.0 has only the flush method.
+                (
+                    None,
+                    Reading::Unknown {
+                        why: UnknownReason::Absent,
+                        ..
+                    },
+                ) => {}
+                (None, Reading::Known { .. } | Reading::Unknown { .. }) => {
+                    return PageLink::unknown(part, ask, cluster, key);
+                }
+            }
+        }
+        let key = &mysql::FLUSH_METHOD;
+        match ask.get(cluster, key) {
+            Some(method @ (FlushMethod::Direct | FlushMethod::DirectNoFsync)) => {
+                let says = format!(
+                    "InnoDB writes data files with O_DIRECT (innodb_flush_method is {method})"
+                );
+                PageLink::new(part, Ternary::True, says)
+            }
+            Some(
+                method @ (FlushMethod::Fsync
+                | FlushMethod::Dsync
+                | FlushMethod::Littlesync
+                | FlushMethod::Nosync),
+            ) => PageLink::new(
+                part,
+                Ternary::False,
+                format!("{buffered} (innodb_flush_method is {method})"),
+            ),
+            None => PageLink::unknown(part, ask, cluster, key),
+        }
+    }
+
+    pub fn kernel_version_link(ask: &mut FactReader) -> PageLink {
+        let host = Subject::host();
+        let Some(version) = ask.get(&host, &kernel::VERSION) else {
+            return PageLink::unknown(LinkPlace::Kernel, ask, &host, &kernel::VERSION);
+        };
+        if [version.number(0), version.number(1)] >= TESTED_FROM {
+            return PageLink::new(
+                LinkPlace::Kernel,
+                Ternary::True,
+                format!("Linux {version} is 5.10 or later"),
+            );
+        }
+        let says = format!("Linux {version} is older than 5.10, the first that Amazon has tested");
+        PageLink::new(LinkPlace::Kernel, Ternary::False, says)
+    }
+}
+mod file_system {
+    //! The file system link: each page must lie in one piece at a multiple of its size, and direct
+    //! I/O must bypass the page cache.
+    //!
+    //! Only ext4 with bigalloc is documented to place pages like that. Data journaling and some
+    //! encryption buffer direct I/O (`ext4_should_use_dio`, `fscrypt_dio_supported`).
+
+    use super::page_link::{LinkPlace, PageLink, bytes_text, is_page_multiple};
+    use crate::durability::fact_reader::FactReader;
+    use crate::facts::Subject;
+    use crate::facts::catalog::mount::{self, JournalMode};
+    use crate::facts::catalog::target::{self, InodeFlag};
+    use crate::ternary::Ternary;
+
+    pub fn file_system_links(
+        ask: &mut FactReader,
+        of: &Subject,
+        home: &Subject,
+        fstype: &str,
+        page: Option<u64>,
+    ) -> Vec<PageLink> {
+        if fstype != "ext4" {
+            let says =
+                format!("{fstype} is not the ext4 with page-sized clusters that Amazon documents");
+            return vec![PageLink::new(LinkPlace::FileSystem, Ternary::False, says)];
+        }
+        vec![
+            ext4_cluster_link(ask, home, page),
+            direct_io_link(ask, of, home),
+        ]
+    }
+
+    /// Whether clusters are multiples of a page, so that each page lies within one cluster.
+    fn ext4_cluster_link(ask: &mut FactReader, home: &Subject, page: Option<u64>) -> PageLink {
+        let part = LinkPlace::FileSystem;
+        let Some(features) = ask.get(home, &mount::EXT4_FEATURES) else {
+            return PageLink::unknown(part, ask, home, &mount::EXT4_FEATURES);
+        };
+        if !features.iter().any(|feature| feature == "bigalloc") {
+            let says = "ext4 has no clusters (bigalloc), so a page can lie in several places";
+            return PageLink::new(part, Ternary::False, says);
+        }
+        let Some(cluster) = ask.get(home, &mount::EXT4_CLUSTER) else {
+            return PageLink::unknown(part, ask, home, &mount::EXT4_CLUSTER);
+        };
+        let of = if cluster == 0 {
+            Ternary::Unknown
+        } else {
+            is_page_multiple(page, cluster)
+        };
+        let says = match of {
+            Ternary::True | Ternary::Unknown => {
+                format!("ext4 has clusters of {}", bytes_text(cluster))
+            }
+            Ternary::False => format!(
+                "ext4 has clusters of {}, not a multiple of a page",
+                bytes_text(cluster)
+            ),
+        };
+        PageLink::new(part, of, says)
+    }
+
+    /// Whether direct I/O bypasses the page cache.
+    fn direct_io_link(ask: &mut FactReader, of: &Subject, home: &Subject) -> PageLink {
+        let part = LinkPlace::FileSystem;
+        let data = ask.get(home, &mount::EXT4_DATA);
+        match data {
+            Some(JournalMode::Journal) => {
+                return PageLink::new(
+                    part,
+                    Ternary::False,
+                    "data=journal turns direct I/O into buffered I/O",
+                );
+            }
+            Some(JournalMode::Ordered | JournalMode::Writeback) => {}
+            None if ask.get(home, &mount::EXT4_JOURNAL) == Some(false) => {}
+            None => return PageLink::unknown(part, ask, home, &mount::EXT4_DATA),
+        }
+        let journalled = |flag: &InodeFlag| matches!(flag, InodeFlag::JournalData);
+        match ask.get(of, &target::FLAGS) {
+            Some(flags) if flags.iter().any(journalled) => {
+                return PageLink::new(
+                    part,
+                    Ternary::False,
+                    "the attribute +j turns direct I/O into buffered I/O",
+                );
+            }
+            Some(_) => {}
+            None => return PageLink::unknown(part, ask, of, &target::FLAGS),
+        }
+        let features = ask.get(home, &mount::EXT4_FEATURES).unwrap_or_default();
+        if features.iter().any(|feature| feature == "encrypt") {
+            let says = "files may be encrypted, which can turn direct I/O into buffered I/O";
+            return PageLink::new(part, Ternary::Unknown, says);
+        }
+        PageLink::new(part, Ternary::True, "ext4 passes direct I/O on")
+    }
+}
+mod device;
+
+use super::fact_reader::FactReader;
+use crate::facts::catalog::mount;
+use crate::facts::catalog::target::PageAtomicity;
+use crate::facts::{FactSet, FactValue, Key, Reading, Scope, Source, Subject, UnknownReason};
+use crate::ternary::Ternary;
+use page_link::{LinkPlace, PageLink};
+
+/// Type in mountinfo of the file system that never overwrites data.
+const ZFS: &str = "zfs";
+
+/// What a power failure does to a page that is being written.
+pub enum PageOutcome {
+    /// The file system never overwrites a page.
+    NeverOverwritten,
+    /// A sentence about the missing fact, and the reading of that fact.
+    Unknown(&'static str, Reading<PageAtomicity>),
+    /// The page is overwritten, through these links.
+    Chain(PageLinkChain),
+}
+
+/// The links that a page passes, in order.
+pub struct PageLinkChain {
+    links: Vec<PageLink>,
+}
+
+impl PageLinkChain {
+    pub fn holds(&self) -> Ternary {
+        Ternary::all(self.links.iter().map(|link| link.holds))
+    }
+
+    /// The first broken link, or else the first unknown one.
+    fn weakest_link(&self) -> Option<&PageLink> {
+        self.links
+            .iter()
+            .filter(|link| link.holds != Ternary::True)
+            .min_by_key(|link| link.holds)
+    }
+}
+
+pub fn page_outcome(ask: &mut FactReader, of: &Subject, cluster: &Subject) -> PageOutcome {
+    let unknown = "it is unknown what the file system does with pages";
+    let Some(home) = ask.facts.subject_in_scope(of, Scope::Mount) else {
+        return PageOutcome::Unknown(
+            unknown,
+            Reading::unknown(UnknownReason::Absent, "its file system was not found"),
+        );
+    };
+    let Some(fstype) = ask.require(&home, &mount::FSTYPE) else {
+        return PageOutcome::Unknown(unknown, unknown_reading(ask.facts, &home, &mount::FSTYPE));
+    };
+    let (page, mut links) = server::server_links(ask, cluster);
+    if fstype == ZFS {
+        return zfs_outcome(ask, &home, page);
+    }
+    links.push(server::kernel_version_link(ask));
+    links.extend(file_system::file_system_links(
+        ask, of, &home, &fstype, page,
+    ));
+    links.extend(device::device_links(ask, of, &home, page));
+    PageOutcome::Chain(PageLinkChain { links })
+}
+
+/// ZFS writes each record completely, and to another place.
+fn zfs_outcome(ask: &mut FactReader, home: &Subject, page: Option<u64>) -> PageOutcome {
+    let Some(record) = ask.require(home, &mount::ZFS_RECORD) else {
+        let says = "the record size of ZFS is unknown";
+        return PageOutcome::Unknown(says, unknown_reading(ask.facts, home, &mount::ZFS_RECORD));
+    };
+    match page_link::page_fits(page, record) {
+        Ternary::True => PageOutcome::NeverOverwritten,
+        Ternary::Unknown => {
+            let detail = "the size of a page is not known";
+            PageOutcome::Unknown(
+                "the size of a page is unknown",
+                Reading::unknown(UnknownReason::Absent, detail),
+            )
+        }
+        Ternary::False => {
+            let says = format!(
+                "ZFS has records of {}, smaller than a page",
+                page_link::bytes_text(record)
+            );
+            PageOutcome::Chain(PageLinkChain {
+                links: vec![PageLink::new(LinkPlace::FileSystem, Ternary::False, says)],
+            })
+        }
+    }
+}
+
+fn unknown_reading<T: FactValue>(
+    facts: &FactSet,
+    of: &Subject,
+    key: &Key<T>,
+) -> Reading<PageAtomicity> {
+    facts
+        .get(of, key)
+        .and_then_reading(|_, _| Reading::not_collected())
+}
+
+pub struct PageConclusion {
+    pub writes: Reading<PageAtomicity>,
+    /// The first link that is broken or, if no link is broken, unknown.
+    pub link: Reading<String>,
+    pub links: Reading<Vec<String>>,
+}
+
+/// Conclusions for all servers with pages on a target; the worst server counts.
+pub fn page_conclusion(facts: &FactSet, of: &Subject, clusters: &[Subject]) -> PageConclusion {
+    let all = clusters.iter().map(|cluster| {
+        let mut ask = FactReader::new(facts);
+        let page = page_outcome(&mut ask, of, cluster);
+        (page, ask)
+    });
+    let Some((page, ask)) = all.min_by_key(|(page, _)| severity_rank(page)) else {
+        let source = Source::Derived {
+            of: Vec::new(),
+            assumed: false,
+        };
+        return PageConclusion::with_unknown_links(Reading::known(PageAtomicity::Unknown, source));
+    };
+    let source = ask.dependencies.source();
+    let chain = match page {
+        PageOutcome::NeverOverwritten => {
+            return PageConclusion::with_unknown_links(Reading::known(
+                PageAtomicity::Whole,
+                source,
+            ));
+        }
+        PageOutcome::Unknown(_, reading) => return PageConclusion::with_unknown_links(reading),
+        PageOutcome::Chain(chain) => chain,
+    };
+    let writes = match chain.holds() {
+        Ternary::True => PageAtomicity::Documented,
+        Ternary::Unknown => PageAtomicity::Unknown,
+        Ternary::False => PageAtomicity::Broken,
+    };
+    let link = match chain.weakest_link() {
+        Some(link) => Reading::known(link.summary(), source.clone()),
+        None => Reading::unknown(UnknownReason::Absent, "every link holds"),
+    };
+    let links = chain
+        .links
+        .iter()
+        .map(PageLink::summary_with_state)
+        .collect();
+    PageConclusion {
+        writes: Reading::known(writes, source.clone()),
+        link,
+        links: Reading::known(links, source),
+    }
+}
+
+impl PageConclusion {
+    pub fn for_target_without_pages() -> Self {
+        Self::with_unknown_links(Reading::unknown(
+            UnknownReason::Absent,
+            "no pages are stored here",
+        ))
+    }
+
+    fn with_unknown_links(writes: Reading<PageAtomicity>) -> Self {
+        let none = "no page passes a chain of links here";
+        Self {
+            writes,
+            link: Reading::unknown(UnknownReason::Absent, none),
+            links: Reading::unknown(UnknownReason::Absent, none),
+        }
+    }
+}
+
+/// Worst first.
+fn severity_rank(page: &PageOutcome) -> u8 {
+    match page {
+        PageOutcome::Chain(chain) => match chain.holds() {
+            Ternary::False => 0,
+            Ternary::Unknown => 1,
+            Ternary::True => 3,
+        },
+        PageOutcome::Unknown(..) => 2,
+        PageOutcome::NeverOverwritten => 4,
+    }
+}

@@ -1,0 +1,209 @@
+//! The lower links: alignment of partitions and linear mappings, request size, and atomicity of
+//! device writes.
+//!
+//! `atomic_write_unit_max_bytes` holds only for RWF_ATOMIC writes, which no server here uses.
+//! NVMe's AWUPF is often wrong and is not used.
+
+use super::page_link::{LinkPlace, PageLink, bytes_text, is_page_multiple, page_fits};
+use crate::durability::fact_reader::FactReader;
+use crate::durability::route::find_routes;
+use crate::facts::catalog::device::{self, CloudDiskService, DeviceKind};
+use crate::facts::{Scope, Subject};
+use crate::ternary::Ternary;
+
+/// The largest atomic write of EBS (EC2 User Guide, *Block sizes for torn write prevention*).
+const EBS_ATOMIC_BYTES: u64 = 16384;
+
+/// The only device-mapper target that moves a page by a fixed distance and does nothing else
+/// (linear.rst).
+const LINEAR_TARGET: &str = "linear";
+
+pub fn device_links(
+    ask: &mut FactReader,
+    of: &Subject,
+    home: &Subject,
+    page: Option<u64>,
+) -> Vec<PageLink> {
+    let facts = ask.facts;
+    let mut links = Vec::new();
+    let mut ends = 0;
+    for hop in facts.layers_below(of).iter().filter(|hop| *hop != home) {
+        match hop.scope() {
+            Scope::Device if facts.directly_below(hop).is_empty() => {
+                ends += 1;
+                links.extend([
+                    disk_atomicity_link(ask, hop, page),
+                    request_size_link(ask, LinkPlace::Device, hop, page),
+                ]);
+            }
+            Scope::Device => links.extend(layer_links(ask, hop, page)),
+            Scope::Host | Scope::Mount | Scope::Boot | Scope::Cluster | Scope::Target => {
+                links.push(undocumented_layer_link(hop));
+            }
+        }
+    }
+    let (ways, _) = find_routes(facts, of);
+    links.extend(ways.into_iter().filter_map(|way| {
+        Some(PageLink::new(
+            LinkPlace::Layer,
+            Ternary::Unknown,
+            way.broken?,
+        ))
+    }));
+    if ends == 0 {
+        let says = format!("the device under {} was not found", home.name());
+        links.push(PageLink::new(LinkPlace::Device, Ternary::Unknown, says));
+    }
+    links
+}
+
+fn layer_links(ask: &mut FactReader, hop: &Subject, page: Option<u64>) -> Vec<PageLink> {
+    let Some(kind) = ask.get(hop, &device::KIND) else {
+        return vec![PageLink::unknown(LinkPlace::Layer, ask, hop, &device::KIND)];
+    };
+    match kind {
+        DeviceKind::Partition => vec![partition_link(ask, hop, page)],
+        DeviceKind::Lvm | DeviceKind::Dm => match ask.get(hop, &device::DM_TARGETS) {
+            Some(targets)
+                if !targets.is_empty() && targets.iter().all(|target| target == LINEAR_TARGET) =>
+            {
+                vec![
+                    linear_mapping_link(ask, hop, page),
+                    request_size_link(ask, LinkPlace::Mapping, hop, page),
+                ]
+            }
+            Some(_) => vec![undocumented_layer_link(hop)],
+            None => vec![PageLink::unknown(
+                LinkPlace::Mapping,
+                ask,
+                hop,
+                &device::DM_TARGETS,
+            )],
+        },
+        DeviceKind::Disk
+        | DeviceKind::Md
+        | DeviceKind::Crypt
+        | DeviceKind::Multipath
+        | DeviceKind::Dmraid
+        | DeviceKind::Vdo
+        | DeviceKind::Bcache
+        | DeviceKind::Drbd
+        | DeviceKind::Zvol
+        | DeviceKind::Loop
+        | DeviceKind::Zram
+        | DeviceKind::Ram
+        | DeviceKind::Other => vec![undocumented_layer_link(hop)],
+    }
+}
+
+/// Link for a layer whose treatment of pages is not documented.
+fn undocumented_layer_link(hop: &Subject) -> PageLink {
+    let says = format!(
+        "{} may split or move a page; no documentation rules that out",
+        hop.name()
+    );
+    PageLink::new(LinkPlace::Layer, Ternary::Unknown, says)
+}
+
+fn partition_link(ask: &mut FactReader, hop: &Subject, page: Option<u64>) -> PageLink {
+    let Some(start) = ask.get(hop, &device::START) else {
+        return PageLink::unknown(LinkPlace::Partition, ask, hop, &device::START);
+    };
+    let holds = is_page_multiple(page, start);
+    let of_page = match holds {
+        Ternary::True => ", a multiple of a page",
+        Ternary::Unknown => "",
+        Ternary::False => ", not a multiple of a page",
+    };
+    PageLink::new(
+        LinkPlace::Partition,
+        holds,
+        format!("{} begins at byte {start}{of_page}", hop.name()),
+    )
+}
+
+fn linear_mapping_link(ask: &mut FactReader, hop: &Subject, page: Option<u64>) -> PageLink {
+    let Some(alignment) = ask.get(hop, &device::DM_ALIGNMENT) else {
+        return PageLink::unknown(LinkPlace::Mapping, ask, hop, &device::DM_ALIGNMENT);
+    };
+    let holds = is_page_multiple(page, alignment);
+    let only = match holds {
+        Ternary::True | Ternary::Unknown => "",
+        Ternary::False => " only",
+    };
+    let says = format!(
+        "{} begins at a multiple of {}{only}",
+        hop.name(),
+        bytes_text(alignment)
+    );
+    PageLink::new(LinkPlace::Mapping, holds, says)
+}
+
+/// Whether the device's queue sends a page in one request.
+fn request_size_link(
+    ask: &mut FactReader,
+    part: LinkPlace,
+    hop: &Subject,
+    page: Option<u64>,
+) -> PageLink {
+    match ask.get(hop, &device::MAX_IO) {
+        Some(most) => {
+            let says = format!(
+                "{} accepts at most {} in one request",
+                hop.name(),
+                bytes_text(most)
+            );
+            PageLink::new(part, page_fits(page, most), says)
+        }
+        None => PageLink::unknown(part, ask, hop, &device::MAX_IO),
+    }
+}
+
+fn disk_atomicity_link(ask: &mut FactReader, disk: &Subject, page: Option<u64>) -> PageLink {
+    let name = disk.name();
+    let open = |says: String| PageLink::new(LinkPlace::Device, Ternary::Unknown, says);
+    match ask.get(disk, &device::CLOUD) {
+        // Only EBS volumes attached by NVMe report this model, and NVMe attachment implies Nitro.
+        Some(CloudDiskService::AmazonEbs) => {
+            let says = format!(
+                "Amazon documents that {name} writes {} atomically (EBS on Nitro)",
+                bytes_text(EBS_ATOMIC_BYTES)
+            );
+            PageLink::new(LinkPlace::Device, page_fits(page, EBS_ATOMIC_BYTES), says)
+        }
+        Some(CloudDiskService::AmazonInstanceStore) => open(format!(
+            "whether {name} writes a page atomically depends on the instance type"
+        )),
+        Some(CloudDiskService::AzureManagedDisk) => open(format!(
+            "Microsoft documents atomic 16 KiB writes of {name}, but no file system for them"
+        )),
+        Some(
+            cloud @ (CloudDiskService::GooglePersistentDisk
+            | CloudDiskService::GoogleLocalSsd
+            | CloudDiskService::AzureLocalDisk
+            | CloudDiskService::AlibabaBlockStorage
+            | CloudDiskService::OracleBlockVolume),
+        ) => open(format!(
+            "no documentation says that {name} ({cloud}) writes a page atomically"
+        )),
+        None => kernel_atomic_write_link(ask, disk, page),
+    }
+}
+
+/// Link for a device outside a cloud, judged by the kernel's `atomic_write_unit_max_bytes`.
+fn kernel_atomic_write_link(ask: &mut FactReader, disk: &Subject, page: Option<u64>) -> PageLink {
+    let name = disk.name();
+    let Some(most) = ask.get(disk, &device::ATOMIC_WRITE_MAX) else {
+        return PageLink::unknown(LinkPlace::Device, ask, disk, &device::ATOMIC_WRITE_MAX);
+    };
+    let says = match page_fits(page, most) {
+        Ternary::True | Ternary::Unknown => {
+            format!(
+                "{name} writes {} atomically only with RWF_ATOMIC, which the server does not request",
+                bytes_text(most)
+            )
+        }
+        Ternary::False => format!("{name} does not report atomic writes of a page"),
+    };
+    PageLink::new(LinkPlace::Device, Ternary::False, says)
+}

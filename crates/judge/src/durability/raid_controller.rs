@@ -1,0 +1,222 @@
+//! Cache of a hardware RAID controller: policy, battery, and caches of the member disks.
+//!
+//! Flush counters prove nothing here: megaraid_sas completes SYNCHRONIZE CACHE itself unless the
+//! firmware supports the command (drivers/scsi/megaraid/megaraid_sas_base.c).
+
+use super::device_view::CacheVolatility;
+use super::fact_reader::FactReader;
+use super::{Evidence, Layer, Remedy, VerdictImpact};
+use crate::facts::Subject;
+use crate::facts::catalog::controller::{
+    self, BatteryCondition, CachePolicy, CachePolicyInForce, MemberDiskCache, OnBatteryFailure,
+};
+use crate::facts::catalog::device::{self, Transport};
+use crate::facts::catalog::kernel;
+use crate::scsi_drivers::{self, RaidController};
+use crate::ternary::Ternary;
+use crate::version::Version;
+
+/// Identified by the driver of the disk's SCSI host.
+fn raid_controller(ask: &mut FactReader, disk: &Subject) -> Option<RaidController> {
+    let driver = ask.get(disk, &device::DRIVER)?;
+    scsi_drivers::find_driver(&driver)?.controller()
+}
+
+pub fn is_behind_raid(ask: &mut FactReader, disk: &Subject, transport: Option<Transport>) -> bool {
+    let by_driver = raid_controller(ask, disk).is_some();
+    transport.is_some_and(Transport::is_raid) || by_driver
+}
+
+/// Whether the controller only passes the disk through (JBOD, HBA mode), so that the disk's own
+/// cache matters. The fact requires that the controller's tool and the disk's address agree.
+pub fn is_passthrough_disk(ask: &mut FactReader, disk: &Subject) -> bool {
+    ask.get(disk, &controller::VOLUME)
+        .is_some_and(|volume| volume == "none")
+}
+
+/// megaraid_sas acknowledged flushes of a passed-through disk itself before commit 5765c5b8b3a8
+/// (*Send SYNCHRONIZE_CACHE for non-raid to firmware*, Linux 4.9).
+pub fn megaraid_dropped_flushes_evidence(ask: &mut FactReader, disk: &Subject) -> Option<Evidence> {
+    if ask.get(disk, &device::DRIVER).as_deref() != Some("megaraid_sas") {
+        return None;
+    }
+    let running = ask.get(&Subject::host(), &kernel::VERSION);
+    let passes = running
+        .zip(Version::parse("4.9"))
+        .map_or(Ternary::Unknown, |(running, since)| {
+            running.at_least(&since)
+        });
+    let (bears, source) = (
+        VerdictImpact::Unproven,
+        ask.source_text(&Subject::host(), &kernel::VERSION),
+    );
+    let says = format!(
+        "megaraid_sas before Linux 4.9 acknowledges the flushes of {} without sending them",
+        disk.name()
+    );
+    let evidence = Evidence::new(Layer::Kernel, disk, bears, says, source);
+    match passes {
+        Ternary::True => None,
+        Ternary::False => Some(evidence),
+        Ternary::Unknown => {
+            ask.note_missing(&Subject::host(), &kernel::VERSION, None);
+            Some(evidence)
+        }
+    }
+}
+
+enum BatteryState {
+    Healthy,
+    Uncertain,
+    Failed,
+}
+
+fn battery_state(battery: BatteryCondition) -> BatteryState {
+    match battery {
+        BatteryCondition::Healthy => BatteryState::Healthy,
+        BatteryCondition::Charging
+        | BatteryCondition::Learning
+        | BatteryCondition::Degraded
+        | BatteryCondition::Unreadable => BatteryState::Uncertain,
+        BatteryCondition::Failed | BatteryCondition::Absent => BatteryState::Failed,
+    }
+}
+
+/// Reason why the battery is unavailable for now, as the end of a sentence; `None` if the state
+/// lasts.
+fn temporary_battery_reason(battery: Option<BatteryCondition>) -> Option<&'static str> {
+    match battery {
+        Some(BatteryCondition::Learning) => Some("its battery is in a learn cycle"),
+        Some(BatteryCondition::Charging) => Some("its battery is charging"),
+        Some(
+            BatteryCondition::Healthy
+            | BatteryCondition::Degraded
+            | BatteryCondition::Failed
+            | BatteryCondition::Absent
+            | BatteryCondition::Unreadable,
+        )
+        | None => None,
+    }
+}
+
+fn allows_write_back(policy: Option<CachePolicy>) -> bool {
+    match policy {
+        Some(CachePolicy::WriteBack | CachePolicy::AlwaysWriteBack) => true,
+        Some(CachePolicy::WriteThrough) | None => false,
+    }
+}
+
+pub fn controller_cache(ask: &mut FactReader, disk: &Subject) -> (CacheVolatility, Evidence) {
+    use VerdictImpact::{AtRisk, Durable, Unproven};
+    let name = disk.name();
+    let policy = ask.get(disk, &controller::POLICY);
+    let in_force = ask.get(disk, &controller::POLICY_IN_FORCE);
+    let on_failure = ask.get(disk, &controller::ON_BATTERY_FAILURE);
+    let battery = ask.get(disk, &controller::BATTERY);
+    let members = ask.get(disk, &controller::DISK_CACHE);
+
+    let (guarded, unguarded) = match (policy, on_failure) {
+        (Some(CachePolicy::WriteBack), Some(OnBatteryFailure::WriteThrough)) => (true, false),
+        (Some(CachePolicy::WriteBack), Some(OnBatteryFailure::Stays))
+        | (
+            Some(CachePolicy::AlwaysWriteBack),
+            Some(OnBatteryFailure::Stays | OnBatteryFailure::WriteThrough) | None,
+        ) => (false, true),
+        (Some(CachePolicy::WriteBack), None)
+        | (
+            Some(CachePolicy::WriteThrough) | None,
+            Some(OnBatteryFailure::Stays | OnBatteryFailure::WriteThrough) | None,
+        ) => (false, false),
+    };
+    let (holds, writes_through) = match in_force {
+        Some(CachePolicyInForce::WriteBack) => (true, false),
+        Some(CachePolicyInForce::WriteThrough) => (false, true),
+        None => (false, false),
+    };
+    let (members_hold, members_write_through) = match members {
+        Some(MemberDiskCache::On) => (true, false),
+        Some(MemberDiskCache::Off) => (false, true),
+        Some(MemberDiskCache::DiskDefault) | None => (false, false),
+    };
+
+    let unsettled = || {
+        (
+            CacheVolatility::Unknown,
+            Unproven,
+            format!(
+                "it is unknown whether the controller of {name} protects its cache; the controller may acknowledge flushes itself"
+            ),
+        )
+    };
+    let (cache, bears, says) = match battery.map(|battery| (battery_state(battery), battery)) {
+        _ if members_hold => (
+            CacheVolatility::Volatile,
+            AtRisk(Remedy::DisableMemberCaches(disk.clone())),
+            format!(
+                "the disks behind {name} have their own write caches on, which the controller's battery does not protect"
+            ),
+        ),
+        Some((BatteryState::Failed, battery)) if holds || (in_force.is_none() && unguarded) => (
+            CacheVolatility::Volatile,
+            AtRisk(Remedy::ReplaceBattery(disk.clone())),
+            format!("the controller of {name} caches writes although its battery is {battery}"),
+        ),
+        _ if members_write_through && writes_through => {
+            let until = temporary_battery_reason(battery).filter(|_| allows_write_back(policy));
+            let until = until.map(|why| format!(" while {why}")).unwrap_or_default();
+            (
+                CacheVolatility::None,
+                Durable,
+                format!("the controller of {name} writes through{until}, and so do its disks"),
+            )
+        }
+        Some((BatteryState::Healthy, _)) if members_write_through && holds && guarded => (
+            CacheVolatility::Protected,
+            Durable,
+            format!(
+                "the controller's cache in front of {name} is protected by a healthy battery or flash module, and the controller falls back to write-through without it"
+            ),
+        ),
+        Some((BatteryState::Uncertain, battery)) if !writes_through => (
+            CacheVolatility::Unknown,
+            Unproven,
+            match temporary_battery_reason(Some(battery)) {
+                Some(why) => format!(
+                    "nothing shows that the cache of the controller of {name} is protected while {why}"
+                ),
+                None => format!(
+                    "the battery of the controller of {name} is {battery}, so nothing shows that it protects the cache"
+                ),
+            },
+        ),
+        Some((BatteryState::Healthy, _)) if unguarded => (
+            CacheVolatility::Unknown,
+            Unproven,
+            format!("the controller of {name} keeps caching writes when its battery fails"),
+        ),
+        Some((BatteryState::Healthy | BatteryState::Uncertain | BatteryState::Failed, _))
+        | None => unsettled(),
+    };
+    if cache.is_unknown() {
+        let tool = raid_controller(ask, disk)
+            .map_or(scsi_drivers::ANY_TOOL, |controller| controller.query_hint);
+        ask.note_missing(disk, &controller::POLICY, Some(tool));
+        ask.note_missing(disk, &controller::POLICY_IN_FORCE, Some(tool));
+        ask.note_missing(disk, &controller::ON_BATTERY_FAILURE, Some(tool));
+        ask.note_missing(disk, &controller::BATTERY, Some(tool));
+        ask.note_missing(disk, &controller::DISK_CACHE, Some(tool));
+    }
+    let sources = [
+        ask.source_text(disk, &controller::BATTERY),
+        ask.source_text(disk, &controller::POLICY_IN_FORCE),
+        ask.source_text(disk, &controller::DISK_CACHE),
+    ];
+    let source = sources
+        .into_iter()
+        .find(|source| !source.is_empty())
+        .unwrap_or_default();
+    (
+        cache,
+        Evidence::new(Layer::Device, disk, bears, says, source),
+    )
+}

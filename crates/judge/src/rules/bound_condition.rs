@@ -1,0 +1,551 @@
+//! A condition bound to the facts of one subject: every fact is looked up, and every quantifier is
+//! expanded.
+//!
+//! A path that ends in something other than a disk was not read completely. Quantifiers then get an
+//! additional unknown element for the unread part.
+
+use std::borrow::Cow;
+use std::cell::OnceCell;
+use std::iter;
+use std::sync::Arc;
+
+use super::model::{Condition, FactTest, QuantifiedElement};
+use super::{Observation, Trace};
+use crate::facts::catalog::mount::{self, MountClass};
+use crate::facts::{FactSet, KeyInfo, Reading, Scope, Subject, SubjectFacts, Value};
+use crate::ternary::Ternary;
+
+#[derive(Debug)]
+pub(super) struct BoundCondition<'a> {
+    text: ConditionText<'a>,
+    /// Element of the enclosing quantifier.
+    pub element: Option<Subject>,
+    pub node: ConditionNode<'a>,
+}
+
+/// Text of a condition, formatted only on demand.
+#[derive(Debug)]
+enum ConditionText<'a> {
+    Condition(&'a Condition),
+    /// The devices below this subject are unknown.
+    UnknownBelow(Subject),
+}
+
+#[derive(Debug)]
+pub(super) enum ConditionNode<'a> {
+    /// Unknown if empty.
+    All(Vec<BoundCondition<'a>>),
+    /// Unknown if empty.
+    Any(Vec<BoundCondition<'a>>),
+    Not(Box<BoundCondition<'a>>),
+    Test(&'a FactTest, Observation),
+    /// Unknown, and no further fact can decide the condition.
+    Undecidable,
+}
+
+impl<'a> BoundCondition<'a> {
+    pub fn new(cond: &'a Condition, facts: &FactSet, subject: &Subject) -> Self {
+        Self::with_view(cond, &SubjectView::new(facts, subject))
+    }
+
+    /// Binds a condition with the cached lookups of the view, which many rules share.
+    pub fn with_view(cond: &'a Condition, view: &SubjectView<'_>) -> Self {
+        LookupScope {
+            view,
+            elements: &[],
+        }
+        .bind_condition(cond)
+    }
+
+    pub fn label(&self) -> String {
+        let says = match &self.text {
+            ConditionText::Condition(cond) => cond.label(),
+            ConditionText::UnknownBelow(end) => format!("the device under {end} is unknown"),
+        };
+        match &self.element {
+            Some(element) => format!("{}: {says}", element.name()),
+            None => says,
+        }
+    }
+
+    pub fn truth(&self) -> Ternary {
+        match &self.node {
+            ConditionNode::All(kids) => Ternary::all(kids.iter().map(Self::truth)),
+            ConditionNode::Any(kids) => Ternary::any(kids.iter().map(Self::truth)),
+            ConditionNode::Not(kid) => !kid.truth(),
+            ConditionNode::Test(test, seen) => test.holds(&seen.reading),
+            ConditionNode::Undecidable => Ternary::Unknown,
+        }
+    }
+
+    /// The condition with the result of every part, for explanations.
+    pub fn trace(&self) -> Trace {
+        let kids: Vec<Trace> = self.children().iter().map(Self::trace).collect();
+        let truths = || kids.iter().map(|kid| kid.truth);
+        let truth = match &self.node {
+            ConditionNode::All(_) => Ternary::all(truths()),
+            ConditionNode::Any(_) => Ternary::any(truths()),
+            ConditionNode::Not(_) => !Ternary::all(truths()),
+            ConditionNode::Test(..) | ConditionNode::Undecidable => self.truth(),
+        };
+        let seen = match &self.node {
+            ConditionNode::Test(_, seen) => Some(seen.clone()),
+            _ => None,
+        };
+        Trace {
+            label: self.label(),
+            truth,
+            seen,
+            kids,
+        }
+    }
+
+    /// Elements of the first quantifier that lead to the result of the whole condition.
+    pub fn deciding_elements(&self) -> Vec<&Subject> {
+        self.elements_with_truth(self.truth()).unwrap_or_default()
+    }
+
+    fn elements_with_truth(&self, wanted: Ternary) -> Option<Vec<&Subject>> {
+        let kids = self.children();
+        if kids.iter().any(|kid| kid.element.is_some()) {
+            let fitting = kids.iter().filter(|kid| kid.truth() == wanted);
+            return Some(fitting.filter_map(|kid| kid.element.as_ref()).collect());
+        }
+        let wanted = if matches!(self.node, ConditionNode::Not(_)) {
+            !wanted
+        } else {
+            wanted
+        };
+        kids.iter().find_map(|kid| kid.elements_with_truth(wanted))
+    }
+
+    pub fn children(&self) -> &[Self] {
+        match &self.node {
+            ConditionNode::All(kids) | ConditionNode::Any(kids) => kids,
+            ConditionNode::Not(kid) => std::slice::from_ref(kid),
+            ConditionNode::Test(..) | ConditionNode::Undecidable => &[],
+        }
+    }
+}
+
+/// Like [`BoundCondition::truth`], but builds no tree and stops at the first part that decides.
+pub(super) fn evaluate_condition(cond: &Condition, view: &SubjectView<'_>) -> Ternary {
+    LookupScope {
+        view,
+        elements: &[],
+    }
+    .truth(cond)
+}
+
+/// A subject with its facts and cached lookups, which many rules share.
+pub(super) struct SubjectView<'f> {
+    pub facts: &'f FactSet,
+    pub subject: &'f Subject,
+    stack: OnceCell<StackSubjects>,
+    lookup_subjects: [OnceCell<Option<LookupSubject<'f>>>; Scope::ALL.len()],
+}
+
+impl<'f> SubjectView<'f> {
+    pub fn new(facts: &'f FactSet, subject: &'f Subject) -> Self {
+        Self {
+            facts,
+            subject,
+            stack: OnceCell::new(),
+            lookup_subjects: Default::default(),
+        }
+    }
+
+    fn stack(&self) -> &StackSubjects {
+        self.stack
+            .get_or_init(|| StackSubjects::from_facts(self.facts, self.subject))
+    }
+
+    fn lookup_subject(&self, scope: Scope) -> Option<&LookupSubject<'f>> {
+        let find = || {
+            let of = self.facts.subject_in_scope(self.subject, scope)?;
+            let facts = self.facts.subject_facts(&of);
+            Some(LookupSubject { subject: of, facts })
+        };
+        self.lookup_subjects
+            .get(scope as usize)?
+            .get_or_init(find)
+            .as_ref()
+    }
+}
+
+struct LookupSubject<'f> {
+    subject: Subject,
+    facts: SubjectFacts<'f>,
+}
+
+/// Place where facts are looked up: the innermost element of the fact's scope or, if there is none,
+/// the rule's subject.
+#[derive(Clone, Copy)]
+struct LookupScope<'p, 'f> {
+    view: &'p SubjectView<'f>,
+    elements: &'p [Subject],
+}
+
+impl LookupScope<'_, '_> {
+    fn bind_condition<'a>(&self, cond: &'a Condition) -> BoundCondition<'a> {
+        let each =
+            |conds: &'a [Condition]| conds.iter().map(|one| self.bind_condition(one)).collect();
+        let node = match cond {
+            Condition::All(conds) => ConditionNode::All(each(conds)),
+            Condition::Any(conds) => ConditionNode::Any(each(conds)),
+            Condition::Not(cond) => ConditionNode::Not(Box::new(self.bind_condition(cond))),
+            Condition::Every(relation, cond) => {
+                ConditionNode::All(self.bind_elements(*relation, cond))
+            }
+            Condition::Some(relation, cond) => {
+                ConditionNode::Any(self.bind_elements(*relation, cond))
+            }
+            Condition::Fact(test) => ConditionNode::Test(test, self.observe_fact(test.fact)),
+        };
+        BoundCondition {
+            text: ConditionText::Condition(cond),
+            element: None,
+            node,
+        }
+    }
+
+    fn truth(&self, cond: &Condition) -> Ternary {
+        match cond {
+            Condition::All(conds) => Ternary::all(conds.iter().map(|one| self.truth(one))),
+            Condition::Any(conds) => Ternary::any(conds.iter().map(|one| self.truth(one))),
+            Condition::Not(cond) => !self.truth(cond),
+            Condition::Every(relation, cond) => {
+                let stack = self.stack();
+                Ternary::all(self.element_truths(&stack, *relation, cond))
+            }
+            Condition::Some(relation, cond) => {
+                let stack = self.stack();
+                Ternary::any(self.element_truths(&stack, *relation, cond))
+            }
+            Condition::Fact(test) => match self.lookup_subject(test.fact.scope) {
+                Some((_, known)) => test.holds(known.shared_reading(test.fact.id)),
+                None => test.holds(&self.observe_fact(test.fact).reading),
+            },
+        }
+    }
+
+    /// Results for each element, and *unknown* if elements may follow that could not be read.
+    fn element_truths<'s>(
+        &'s self,
+        stack: &'s StackSubjects,
+        relation: QuantifiedElement,
+        cond: &'s Condition,
+    ) -> impl Iterator<Item = Ternary> + 's {
+        let on = move |element| self.in_element_scope(element, |place| place.truth(cond));
+        let unseen = move || {
+            stack
+                .find_incomplete_end(self.view.facts, relation)
+                .map(|_| Ternary::Unknown)
+        };
+        stack
+            .elements(relation)
+            .map(on)
+            .chain(iter::once_with(unseen).flatten())
+    }
+
+    fn in_element_scope<R>(
+        &self,
+        element: &Subject,
+        work: impl FnOnce(LookupScope<'_, '_>) -> R,
+    ) -> R {
+        let elements = [self.elements, std::slice::from_ref(element)].concat();
+        work(LookupScope {
+            elements: &elements,
+            ..*self
+        })
+    }
+
+    /// Stack of the innermost element or, outside a quantifier, of the rule's subject.
+    fn stack(&self) -> Cow<'_, StackSubjects> {
+        match self.elements.last() {
+            Some(element) => Cow::Owned(StackSubjects::from_facts(self.view.facts, element)),
+            None => Cow::Borrowed(self.view.stack()),
+        }
+    }
+
+    /// Subject in which facts of `scope` are looked up, with the facts of that subject.
+    fn lookup_subject(&self, scope: Scope) -> Option<(&Subject, SubjectFacts<'_>)> {
+        let element = self.elements.iter().rev().find(|one| one.scope() == scope);
+        let element = element.map(|element| (element, self.view.facts.subject_facts(element)));
+        element.or_else(|| {
+            self.view
+                .lookup_subject(scope)
+                .map(|home| (&home.subject, home.facts))
+        })
+    }
+
+    fn observe_fact(&self, fact: &KeyInfo) -> Observation {
+        let SubjectView { facts, subject, .. } = self.view;
+        match self.lookup_subject(fact.scope) {
+            Some((of, known)) => Observation {
+                subject: of.clone(),
+                fact: fact.name,
+                reading: Arc::clone(known.shared_reading(fact.id)),
+            },
+            None => Observation {
+                subject: (*subject).clone(),
+                fact: fact.name,
+                reading: facts.reading_via_link(subject, fact),
+            },
+        }
+    }
+
+    /// The condition for every element, and an undecidable one if elements may follow that could
+    /// not be read.
+    fn bind_elements<'a>(
+        &self,
+        relation: QuantifiedElement,
+        cond: &'a Condition,
+    ) -> Vec<BoundCondition<'a>> {
+        let stack = self.stack();
+        let on = |element: &Subject| {
+            let ground = self.in_element_scope(element, |place| place.bind_condition(cond));
+            BoundCondition {
+                element: Some(element.clone()),
+                ..ground
+            }
+        };
+        let unseen = stack
+            .find_incomplete_end(self.view.facts, relation)
+            .map(|end| BoundCondition {
+                text: ConditionText::UnknownBelow(end.clone()),
+                element: None,
+                node: ConditionNode::Undecidable,
+            });
+        stack.elements(relation).map(on).chain(unseen).collect()
+    }
+}
+
+/// A subject with everything below, nearest first.
+#[derive(Clone)]
+struct StackSubjects {
+    all: Vec<Subject>,
+    leaves: Vec<Subject>,
+}
+
+impl StackSubjects {
+    fn from_facts(facts: &FactSet, subject: &Subject) -> Self {
+        // Clusters and boot lines have no devices below; their target or mount has.
+        let linked =
+            [Scope::Target, Scope::Mount].map(|scope| facts.subject_in_scope(subject, scope));
+        let standing = |one: &Subject| !facts.directly_below(one).is_empty();
+        let top = [Some(subject.clone())]
+            .into_iter()
+            .chain(linked)
+            .flatten()
+            .find(standing);
+        let top = top.unwrap_or_else(|| subject.clone());
+        let all = [top.clone()]
+            .into_iter()
+            .chain(facts.layers_below(&top))
+            .collect();
+        Self {
+            all,
+            leaves: facts.bottom_devices(&top),
+        }
+    }
+
+    fn elements(&self, relation: QuantifiedElement) -> impl Iterator<Item = &Subject> {
+        let (from, scope) = match relation {
+            QuantifiedElement::Leaf => (&self.leaves, None),
+            relation => (&self.all, Some(relation.scope())),
+        };
+        from.iter()
+            .filter(move |one| scope.is_none_or(|scope| one.scope() == scope))
+    }
+
+    /// End of the stack below which further elements of the relation must follow, although none is
+    /// known.
+    fn find_incomplete_end(
+        &self,
+        facts: &FactSet,
+        relation: QuantifiedElement,
+    ) -> Option<&Subject> {
+        let ends = self
+            .all
+            .iter()
+            .filter(|one| facts.directly_below(one).is_empty());
+        let mut open = ends.filter(|end| end.scope() != Scope::Device);
+        open.find(|end| relation == QuantifiedElement::Leaf || !is_diskless(facts, end))
+    }
+}
+
+/// Whether the file system is on no device and no other file system of this host.
+fn is_diskless(facts: &FactSet, end: &Subject) -> bool {
+    facts
+        .value(end, &mount::CLASS)
+        .is_some_and(MountClass::is_diskless)
+}
+
+/// Whether the result depends only on known readings that `seen_here` accepts.
+pub(super) fn is_decided_by_observations(
+    ground: &BoundCondition<'_>,
+    seen_here: &dyn Fn(&Reading<Value>) -> bool,
+) -> bool {
+    let truth = ground.truth();
+    let enough = |kids: &[BoundCondition<'_>], needs_all: bool| {
+        let mut proofs = kids
+            .iter()
+            .map(|kid| kid.truth() == truth && is_decided_by_observations(kid, seen_here));
+        !kids.is_empty()
+            && if needs_all {
+                proofs.all(|one| one)
+            } else {
+                proofs.any(|one| one)
+            }
+    };
+    match (&ground.node, truth) {
+        (_, Ternary::Unknown) | (ConditionNode::Undecidable, _) => false,
+        (ConditionNode::All(kids), Ternary::True) | (ConditionNode::Any(kids), Ternary::False) => {
+            enough(kids, true)
+        }
+        (ConditionNode::All(kids), Ternary::False) | (ConditionNode::Any(kids), Ternary::True) => {
+            enough(kids, false)
+        }
+        (ConditionNode::Not(kid), _) => is_decided_by_observations(kid, seen_here),
+        (ConditionNode::Test(_, seen), _) => seen.reading.is_known() && seen_here(&seen.reading),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::facts::Source;
+    use crate::facts::catalog::device;
+    use crate::rules::model::TestOperator;
+
+    fn every_cache_protected(relation: QuantifiedElement) -> Condition {
+        let op = TestOperator::Is(Value::Text("protected".to_owned()));
+        Condition::Every(
+            relation,
+            Box::new(Condition::Fact(FactTest {
+                fact: &device::CACHE.info,
+                op,
+            })),
+        )
+    }
+
+    /// A target whose mount is on two devices: a protected disk, and a loop device with its file on
+    /// another mount.
+    fn half_read_stack() -> (FactSet, Subject, Subject) {
+        let mut set = FactSet::default();
+        let (target, top, below) = (
+            Subject::target("/t"),
+            Subject::mount("/t"),
+            Subject::mount("/below"),
+        );
+        let (disk, loop0) = (Subject::device("sda"), Subject::device("loop0"));
+        for (top, base) in [
+            (&target, &top),
+            (&top, &disk),
+            (&top, &loop0),
+            (&loop0, &below),
+        ] {
+            set.add_edge(top, base);
+        }
+        for device in [&disk, &loop0] {
+            set.insert_known(
+                device,
+                &device::CACHE,
+                device::CacheVolatility::Protected,
+                Source::file("x"),
+            );
+        }
+        (set, target, below)
+    }
+
+    #[test]
+    fn a_stack_that_goes_on_unseen_is_not_known_to_be_safe() {
+        let (mut set, target, below) = half_read_stack();
+        let truth = |set: &FactSet, relation| {
+            BoundCondition::new(&every_cache_protected(relation), set, &target).truth()
+        };
+        assert_eq!(truth(&set, QuantifiedElement::Leaf), Ternary::Unknown);
+        assert_eq!(truth(&set, QuantifiedElement::Layer), Ternary::Unknown);
+        // A network file system ends the block devices of this host, but has no disk here.
+        set.insert_known(
+            &below,
+            &mount::CLASS,
+            MountClass::Network,
+            Source::file("x"),
+        );
+        assert_eq!(truth(&set, QuantifiedElement::Leaf), Ternary::Unknown);
+        assert_eq!(truth(&set, QuantifiedElement::Layer), Ternary::True);
+        set.add_edge(&below, &Subject::device("sda"));
+        assert_eq!(truth(&set, QuantifiedElement::Leaf), Ternary::True);
+    }
+
+    #[test]
+    fn the_elements_that_a_condition_is_about() {
+        let (mut set, target, _) = half_read_stack();
+        set.insert_known(
+            &Subject::device("loop0"),
+            &device::CACHE,
+            device::CacheVolatility::Volatile,
+            Source::file("x"),
+        );
+        let named = |set: &FactSet, cond: &Condition| {
+            let ground = BoundCondition::new(cond, set, &target);
+            ground
+                .deciding_elements()
+                .into_iter()
+                .map(|one| one.name().to_owned())
+                .collect::<Vec<_>>()
+        };
+        let protected = every_cache_protected(QuantifiedElement::Layer);
+        assert_eq!(
+            named(&set, &protected),
+            ["loop0"],
+            "it is what makes it false"
+        );
+        assert_eq!(
+            named(
+                &set,
+                &Condition::Not(Box::new(every_cache_protected(QuantifiedElement::Layer)))
+            ),
+            ["loop0"]
+        );
+        let Condition::Every(relation, holds) = every_cache_protected(QuantifiedElement::Layer)
+        else {
+            panic!()
+        };
+        assert_eq!(
+            named(
+                &set,
+                &Condition::All(vec![Condition::Some(relation, holds)])
+            ),
+            ["sda"]
+        );
+    }
+
+    #[test]
+    fn what_stands_on_nothing_itself_has_the_stack_of_what_it_is_linked_to() {
+        let (mut set, target, below) = half_read_stack();
+        set.add_edge(&below, &Subject::device("sda"));
+        let cluster = Subject::cluster("/t");
+        set.link(&cluster, &target);
+        assert_eq!(
+            BoundCondition::new(
+                &every_cache_protected(QuantifiedElement::Leaf),
+                &set,
+                &cluster
+            )
+            .truth(),
+            Ternary::True
+        );
+        assert_eq!(
+            BoundCondition::new(
+                &every_cache_protected(QuantifiedElement::Leaf),
+                &set,
+                &Subject::cluster("/u")
+            )
+            .truth(),
+            Ternary::Unknown
+        );
+    }
+}

@@ -1,0 +1,531 @@
+//! Finds the facts that would decide an undecided condition: the smallest sets of unknown facts. A
+//! set counts only if some value of each fact gives all tests of that fact the wanted results.
+//!
+//! The search is exact up to a limit per sub-condition. Beyond the limit a set may be missing, but
+//! no set is wrong.
+
+pub(super) mod test_values {
+    //! Representative values of a fact: any other value gives the same test results as one of
+    //! these.
+
+    use std::collections::BTreeSet;
+
+    use crate::facts::{Source, Value, ValueKind};
+    use crate::rules::model::{FactTest, TestOperator};
+    use crate::ternary::Ternary;
+    use crate::version::Version;
+
+    /// One of 64 bits is reserved for "not known".
+    const MAX_OPTIONS: usize = 63;
+    /// Longest list of words for which every combination is tried.
+    const MAX_WORDS: usize = 8;
+
+    /// Source of a value that might be read later.
+    pub(super) fn hypothetical_source() -> Source {
+        Source::file("what is still to be read")
+    }
+
+    /// One value for each combination of test results; all tests must be of one fact.
+    pub(in crate::rules) fn distinct_values(tests: &[&FactTest]) -> Vec<Value> {
+        let Some(first) = tests.first() else {
+            return Vec::new();
+        };
+        let mut answers: Vec<Vec<Ternary>> = Vec::new();
+        let mut values = Vec::new();
+        for value in candidate_values(first.fact.kind, tests) {
+            let answer: Vec<Ternary> = tests.iter().map(|test| test.op.holds(&value)).collect();
+            if !answers.contains(&answer) && values.len() < MAX_OPTIONS {
+                answers.push(answer);
+                values.push(value);
+            }
+        }
+        values
+    }
+
+    fn candidate_values(kind: ValueKind, tests: &[&FactTest]) -> Vec<Value> {
+        let mentioned = || tests.iter().flat_map(|test| mentioned_values(&test.op));
+        match kind {
+            ValueKind::Bool => vec![Value::Bool(true), Value::Bool(false)],
+            ValueKind::Choice(words) => words
+                .iter()
+                .map(|word| Value::Text((*word).to_owned()))
+                .collect(),
+            ValueKind::Text => {
+                let words: BTreeSet<String> = mentioned().map(|value| value.to_string()).collect();
+                let fragments = text_fragments(tests);
+                let all = || words.iter().chain(&fragments);
+                // A text that begins with, ends with and contains none of the fragments.
+                let strange = ('a'..='z')
+                    .chain(['?'])
+                    .find(|c| !all().any(|one| one.contains(*c)))
+                    .unwrap_or('?');
+                let other =
+                    std::iter::repeat_n(strange, 1 + all().map(String::len).max().unwrap_or(0))
+                        .collect();
+                let written = words
+                    .iter()
+                    .cloned()
+                    .chain(joined_fragments(&fragments, strange));
+                written.chain([other]).map(Value::Text).collect()
+            }
+            ValueKind::Count | ValueKind::Bytes => {
+                let near = mentioned().filter_map(|value| match value {
+                    Value::Whole(number) => {
+                        Some([number.saturating_sub(1), number, number.saturating_add(1)])
+                    }
+                    _ => None,
+                });
+                [0].into_iter()
+                    .chain(near.flatten())
+                    .map(Value::Whole)
+                    .collect()
+            }
+            ValueKind::Micros | ValueKind::Number => {
+                let numbers = mentioned().filter_map(|value| match value {
+                    Value::Number(number) => Some(number),
+                    _ => None,
+                });
+                numbers_around(numbers.collect())
+                    .into_iter()
+                    .map(Value::Number)
+                    .collect()
+            }
+            ValueKind::Version => candidate_versions(tests)
+                .into_iter()
+                .map(Value::Version)
+                .collect(),
+            ValueKind::List | ValueKind::Choices(_) => candidate_lists(tests)
+                .into_iter()
+                .map(Value::List)
+                .collect(),
+        }
+    }
+
+    fn mentioned_values(op: &TestOperator) -> Vec<Value> {
+        match op {
+            TestOperator::Is(value)
+            | TestOperator::IsNot(value)
+            | TestOperator::AtLeast(value)
+            | TestOperator::Below(value) => {
+                vec![value.clone()]
+            }
+            TestOperator::In(values) | TestOperator::NotIn(values) => values.clone(),
+            TestOperator::FixedIn(versions) => {
+                versions.iter().cloned().map(Value::Version).collect()
+            }
+            TestOperator::InRange(range) => range.versions().cloned().map(Value::Version).collect(),
+            TestOperator::BuildAtLeast(version) | TestOperator::BuildBelow(version) => {
+                vec![Value::Version(version.clone())]
+            }
+            TestOperator::Has(_)
+            | TestOperator::Lacks(_)
+            | TestOperator::HasAny(_)
+            | TestOperator::HasOption(_)
+            | TestOperator::LacksOption(_)
+            | TestOperator::StartsWith(_)
+            | TestOperator::EndsWith(_)
+            | TestOperator::Contains(_)
+            | TestOperator::Known(_)
+            | TestOperator::Exists(_) => Vec::new(),
+        }
+    }
+
+    fn text_fragments(tests: &[&FactTest]) -> BTreeSet<String> {
+        let one = |test: &&FactTest| match &test.op {
+            TestOperator::StartsWith(part)
+            | TestOperator::EndsWith(part)
+            | TestOperator::Contains(part) => Some(part.clone()),
+            _ => None,
+        };
+        tests.iter().filter_map(one).collect()
+    }
+
+    /// Texts with one or two fragments: at the beginning, at the end, and around other text.
+    fn joined_fragments(fragments: &BTreeSet<String>, strange: char) -> Vec<String> {
+        let one = fragments.iter().flat_map(|part| {
+            [
+                part.clone(),
+                format!("{part}{strange}"),
+                format!("{strange}{part}"),
+                format!("{strange}{part}{strange}"),
+            ]
+        });
+        let few: Vec<&String> = fragments.iter().take(MAX_WORDS).collect();
+        let two = few
+            .iter()
+            .flat_map(|a| few.iter().map(move |b| format!("{a}{strange}{b}")));
+        one.chain(two).collect()
+    }
+
+    /// The numbers themselves, the midpoints between neighbours, and one number below and above
+    /// all.
+    fn numbers_around(mut numbers: Vec<f64>) -> Vec<f64> {
+        numbers.sort_by(f64::total_cmp);
+        let between = numbers.windows(2).filter_map(|pair| match pair {
+            [a, b] => Some(f64::midpoint(*a, *b)),
+            _ => None,
+        });
+        let below = numbers.first().map_or(0.0, |number| number - 1.0);
+        let above = numbers.last().map_or(0.0, |number| number + 1.0);
+        [below, above]
+            .into_iter()
+            .chain(between)
+            .chain(numbers.iter().copied())
+            .collect()
+    }
+
+    /// Each version, one just above each, the patch release before each, and one version below all.
+    fn candidate_versions(tests: &[&FactTest]) -> Vec<Version> {
+        let mut versions: Vec<Version> = Version::parse("0").into_iter().collect();
+        for value in tests.iter().flat_map(|test| mentioned_values(&test.op)) {
+            let Value::Version(version) = value else {
+                continue;
+            };
+            versions.extend(Version::parse(&format!(
+                "{}.0.0.0.1",
+                version.numeric_part()
+            )));
+            if let Some(level) = version.number(2).checked_sub(1) {
+                versions.extend(Version::parse(&format!(
+                    "{}.{}.{level}",
+                    version.number(0),
+                    version.number(1)
+                )));
+            }
+            if let Some((_, vendor)) = version.vendor_build() {
+                versions.extend(Version::parse(&format!(
+                    "{}-0-{vendor}",
+                    version.numeric_part()
+                )));
+            }
+            versions.push(version);
+        }
+        // A fragment may be at the beginning of a version or in its tail.
+        let fragments = text_fragments(tests);
+        let one = fragments
+            .iter()
+            .flat_map(|part| [part.clone(), format!("0-{part}"), format!("0-{part}-x")]);
+        let few: Vec<&String> = fragments.iter().take(MAX_WORDS).collect();
+        let two = few.iter().flat_map(|a| {
+            few.iter()
+                .flat_map(move |b| [format!("{a}-{b}"), format!("0-{a}-{b}")])
+        });
+        versions.extend(one.chain(two).filter_map(|text| Version::parse(&text)));
+        versions
+    }
+
+    /// Every combination of the mentioned words and one other word. With more than `MAX_WORDS`: the
+    /// empty list, each word alone, and all words.
+    fn candidate_lists(tests: &[&FactTest]) -> Vec<Vec<String>> {
+        let mut words: BTreeSet<String> = BTreeSet::new();
+        let mut lists = vec![Vec::new()];
+        for test in tests {
+            match &test.op {
+                TestOperator::Has(word) | TestOperator::Lacks(word) => words.extend([word.clone()]),
+                TestOperator::HasOption(option) | TestOperator::LacksOption(option) => {
+                    words.extend([format!("{option}=")]);
+                }
+                TestOperator::HasAny(more) => words.extend(more.iter().cloned()),
+                TestOperator::Is(Value::List(list)) | TestOperator::IsNot(Value::List(list)) => {
+                    words.extend(list.iter().cloned());
+                    lists.push(list.clone());
+                }
+                _ => {}
+            }
+        }
+        words.insert(format!("?{}", words.iter().cloned().collect::<String>()));
+        if words.len() > MAX_WORDS {
+            lists.extend(words.iter().map(|word| vec![word.clone()]));
+            lists.push(words.into_iter().collect());
+            return lists;
+        }
+        for word in words {
+            let with = |list: &Vec<String>| [list.as_slice(), std::slice::from_ref(&word)].concat();
+            let more: Vec<Vec<String>> = lists.iter().map(with).collect();
+            lists.extend(more);
+        }
+        lists
+    }
+}
+
+use std::collections::BTreeMap;
+
+use super::Observation;
+use super::bound_condition::{BoundCondition, ConditionNode};
+use super::model::{Condition, FactTest};
+use crate::facts::{MissingFact, Reading, Subject, Value};
+use crate::ternary::Ternary;
+
+/// Largest number of demand sets per sub-condition and wanted result.
+const MAX_DEMAND_SETS: usize = 128;
+
+/// With more joined conditions than this, only the best demand set of each is used: a stack of ten
+/// thousand layers would otherwise copy all sets for each layer.
+const MANY_CONDITIONS: usize = 64;
+
+/// No set in the result contains another. Sets with the fewest facts come first, then sets whose
+/// facts have a remedy.
+pub(super) fn deciding_facts(
+    condition: &BoundCondition<'_>,
+    domains: &TestDomains<'_>,
+) -> Vec<Vec<MissingFact>> {
+    let unknowns = UnknownFacts::new(condition, domains);
+    let answers = [true, false].map(|wanted| unknowns.demand_sets(condition, wanted));
+    let mut sets: Vec<Vec<usize>> = answers
+        .iter()
+        .flatten()
+        .map(FactDemands::required_slots)
+        .collect();
+    sets.sort_by(|a, b| a.len().cmp(&b.len()).then_with(|| a.cmp(b)));
+    let mut smallest: Vec<Vec<usize>> = Vec::new();
+    for set in sets {
+        if !smallest
+            .iter()
+            .any(|small| small.iter().all(|slot| set.binary_search(slot).is_ok()))
+        {
+            smallest.push(set);
+        }
+    }
+    let mut needs = Vec::with_capacity(smallest.len());
+    needs.extend(
+        smallest
+            .iter()
+            .filter_map(|set| unknowns.missing_facts_of_slots(set)),
+    );
+    let without_remedy =
+        |set: &[MissingFact]| set.iter().filter(|need| need.remedy.is_none()).count();
+    let weight = |set: &[MissingFact]| (set.len(), without_remedy(set));
+    needs.sort_by(|a, b| weight(a).cmp(&weight(b)).then_with(|| a.cmp(b)));
+    needs
+}
+
+/// For each test, the values that satisfy the test and those that fail it, computed once for all
+/// subjects.
+pub(super) struct TestDomains<'c>(Vec<(&'c FactTest, [ValueSet; 2])>);
+
+/// Bits for the options of a fact: bit 0 means that the fact stays unknown, the others are the
+/// distinct values.
+type ValueSet = u64;
+
+/// A separate option, because `known = false` holds only while the fact stays unknown.
+const STAYS_UNKNOWN: ValueSet = 1;
+
+impl<'c> TestDomains<'c> {
+    pub fn new(cond: &'c Condition) -> Self {
+        let mut by_fact: BTreeMap<&str, Vec<&FactTest>> = BTreeMap::new();
+        cond.for_each_test(&mut |test| by_fact.entry(test.fact.name).or_default().push(test));
+        let of_fact = |tests: Vec<&'c FactTest>| {
+            let values = test_values::distinct_values(&tests)
+                .into_iter()
+                .map(|value| Reading::known(value, test_values::hypothetical_source()));
+            let values: Vec<Reading<Value>> = values.collect();
+            let fitting = |test: &FactTest, answer: Ternary| {
+                let options = (1..)
+                    .zip(&values)
+                    .filter(|(_, value)| test.holds(value) == answer);
+                options.fold(0, |bits: ValueSet, (option, _)| bits | 1 << option)
+            };
+            let each = |test| {
+                (
+                    test,
+                    [true, false].map(|answer| fitting(test, answer.into())),
+                )
+            };
+            tests.into_iter().map(each).collect::<Vec<_>>()
+        };
+        Self(by_fact.into_values().flat_map(of_fact).collect())
+    }
+
+    fn fitting_values(&self, test: &FactTest, wanted: bool) -> ValueSet {
+        let is_it = |known: &FactTest| known.fact.id == test.fact.id && known.op == test.op;
+        let found = self.0.iter().find(|(known, _)| is_it(known));
+        found.map_or(
+            0,
+            |(_, [holds, fails])| if wanted { *holds } else { *fails },
+        )
+    }
+}
+
+struct UnknownFacts<'g> {
+    domains: &'g TestDomains<'g>,
+    /// Ordered by subject and fact name.
+    slots: Vec<&'g Observation>,
+}
+
+/// Indices into `UnknownFacts::slots` in ascending order, each with the acceptable options.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+struct FactDemands(Vec<(usize, ValueSet)>);
+
+impl FactDemands {
+    fn required_slots(&self) -> Vec<usize> {
+        self.0
+            .iter()
+            .filter(|(_, options)| options & STAYS_UNKNOWN == 0)
+            .map(|(slot, _)| *slot)
+            .collect()
+    }
+
+    /// The demands of both sets; `None` if a fact has no value that meets both.
+    fn combine_demands(mut self, other: &Self) -> Option<Self> {
+        for (slot, options) in &other.0 {
+            match self.0.binary_search_by_key(slot, |(slot, _)| *slot) {
+                Err(at) => self.0.insert(at, (*slot, *options)),
+                Ok(at) => {
+                    let (_, joined) = self.0.get_mut(at)?;
+                    *joined &= options;
+                    if *joined == 0 {
+                        return None;
+                    }
+                }
+            }
+        }
+        Some(self)
+    }
+
+    /// Whether all values that meet the demands of `other` meet these demands too.
+    fn is_implied_by(&self, other: &Self) -> bool {
+        let of = |slot: &usize| other.0.binary_search_by_key(slot, |(slot, _)| *slot).ok();
+        let theirs = |slot| of(slot).and_then(|at| other.0.get(at));
+        self.0
+            .iter()
+            .all(|(slot, ours)| theirs(slot).is_some_and(|(_, theirs)| theirs & !ours == 0))
+    }
+}
+
+impl<'g> UnknownFacts<'g> {
+    fn new(condition: &'g BoundCondition<'_>, domains: &'g TestDomains<'_>) -> Self {
+        let mut slots = Vec::new();
+        collect_unknown_observations(condition, &mut slots);
+        slots.sort_by(|a, b| sort_key(a).cmp(&sort_key(b)));
+        slots.dedup_by(|a, b| sort_key(a) == sort_key(b));
+        Self { domains, slots }
+    }
+
+    /// Sets of demands, each of which gives the condition the wanted result.
+    fn demand_sets(&self, condition: &BoundCondition<'_>, wanted: bool) -> Vec<FactDemands> {
+        match (&condition.node, wanted) {
+            (ConditionNode::Undecidable, _) => Vec::new(),
+            (ConditionNode::Not(kid), wanted) => self.demand_sets(kid, !wanted),
+            (ConditionNode::Test(test, seen), wanted) => self.test_demands(test, seen, wanted),
+            (ConditionNode::All(kids), true) | (ConditionNode::Any(kids), false) => {
+                let Some((first, rest)) = kids.split_first() else {
+                    return Vec::new();
+                };
+                let most = if kids.len() > MANY_CONDITIONS {
+                    1
+                } else {
+                    MAX_DEMAND_SETS
+                };
+                let ways = |kid: &BoundCondition<'_>| {
+                    let mut ways = self.demand_sets(kid, wanted);
+                    ways.truncate(most);
+                    ways
+                };
+                // Most conditions have a single demand set; joining it copies nothing, even for a
+                // wide stack.
+                let join = |so_far: Vec<FactDemands>, kid: &BoundCondition<'_>| match ways(kid)
+                    .as_slice()
+                {
+                    [only] if only.0.is_empty() => so_far,
+                    [only] => so_far
+                        .into_iter()
+                        .filter_map(|way| way.combine_demands(only))
+                        .collect(),
+                    more => {
+                        let each = |way: &FactDemands| {
+                            more.iter()
+                                .filter_map(|other| way.clone().combine_demands(other))
+                                .collect()
+                        };
+                        minimal_demands(
+                            so_far
+                                .iter()
+                                .flat_map(|way| -> Vec<FactDemands> { each(way) })
+                                .collect(),
+                        )
+                    }
+                };
+                rest.iter().fold(ways(first), join)
+            }
+            (ConditionNode::All(kids), false) | (ConditionNode::Any(kids), true) => {
+                minimal_demands(
+                    kids.iter()
+                        .flat_map(|kid| self.demand_sets(kid, wanted))
+                        .collect(),
+                )
+            }
+        }
+    }
+
+    fn test_demands(&self, test: &FactTest, seen: &Observation, wanted: bool) -> Vec<FactDemands> {
+        let as_it_is = test.holds(&seen.reading) == Ternary::from(wanted);
+        if seen.reading.is_known() {
+            return if as_it_is {
+                vec![FactDemands::default()]
+            } else {
+                Vec::new()
+            };
+        }
+        let Ok(slot) = self
+            .slots
+            .binary_search_by(|slot| sort_key(slot).cmp(&sort_key(seen)))
+        else {
+            return Vec::new();
+        };
+        let fitting =
+            self.domains.fitting_values(test, wanted) | if as_it_is { STAYS_UNKNOWN } else { 0 };
+        if fitting == 0 {
+            Vec::new()
+        } else {
+            vec![FactDemands(vec![(slot, fitting)])]
+        }
+    }
+
+    /// `None` for an empty set.
+    fn missing_facts_of_slots(&self, set: &[usize]) -> Option<Vec<MissingFact>> {
+        let need = |slot: &usize| {
+            let seen = self.slots.get(*slot)?;
+            MissingFact::from_reading(&seen.subject, seen.fact, &seen.reading)
+        };
+        let mut needs = Vec::with_capacity(set.len());
+        needs.extend(set.iter().filter_map(need));
+        (!needs.is_empty()).then_some(needs)
+    }
+}
+
+fn sort_key(seen: &Observation) -> (&Subject, &str) {
+    (&seen.subject, seen.fact)
+}
+
+fn collect_unknown_observations<'g>(
+    condition: &'g BoundCondition<'_>,
+    unknown: &mut Vec<&'g Observation>,
+) {
+    if let ConditionNode::Test(_, seen) = &condition.node
+        && !seen.reading.is_known()
+    {
+        unknown.push(seen);
+    }
+    condition
+        .children()
+        .iter()
+        .for_each(|kid| collect_unknown_observations(kid, unknown));
+}
+
+/// Drops demand sets that another set covers, and keeps at most `MAX_DEMAND_SETS`.
+fn minimal_demands(mut ways: Vec<FactDemands>) -> Vec<FactDemands> {
+    if ways.len() < 2 {
+        return ways;
+    }
+    ways.sort_by_cached_key(|way| way.0.len());
+    let mut kept: Vec<FactDemands> = Vec::new();
+    for way in ways {
+        if kept.len() >= MAX_DEMAND_SETS {
+            break;
+        }
+        if !kept.iter().any(|other| other.is_implied_by(&way)) {
+            kept.push(way);
+        }
+    }
+    kept
+}

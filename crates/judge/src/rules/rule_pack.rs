@@ -1,0 +1,150 @@
+//! Identity of the rules and tables behind a report: a version, and a fingerprint that changes with
+//! every letter.
+//!
+//! The fingerprint can be reproduced: it is the SHA-256 of the output of `sha256sum` for the files,
+//! sorted by name. Users' files count by base name, so their directory does not matter.
+
+use std::fmt::Write as _;
+
+use serde::Serialize;
+
+use super::rule_file::{UserFile, sha256};
+use super::rule_set::RuleSet;
+use super::{DisabledRule, ExpiredStatement, LevelOverride};
+
+/// The rules and tables in force.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+#[cfg_attr(any(test, feature = "testing"), derive(schemars::JsonSchema))]
+pub struct Pack {
+    /// The version of walwise, and so of its own rules.
+    pub version: String,
+    /// SHA-256 of all rules and tables in force, users' files included. Reports with equal values
+    /// come from the same rules.
+    pub sha256: String,
+    /// SHA-256 of the rules and tables that come with walwise.
+    pub shipped_sha256: String,
+    /// Rule files of the user, with their SHA-256.
+    pub user_files: Vec<UserFile>,
+    /// Rules to which a user's file gives another level.
+    pub overrides: Vec<LevelOverride>,
+    /// Rules that a user's file disables.
+    pub off: Vec<DisabledRule>,
+    /// Statements in a user's file whose last day has passed.
+    pub expired: Vec<ExpiredStatement>,
+}
+
+/// File names, each with the SHA-256 of the contents.
+pub type FileSums = Vec<(String, String)>;
+
+pub fn file_sums<'a>(files: impl IntoIterator<Item = (&'a str, &'a str)>) -> FileSums {
+    files
+        .into_iter()
+        .map(|(name, text)| (name.to_owned(), sha256(text.as_bytes())))
+        .collect()
+}
+
+impl Pack {
+    /// `shipped` are the sums of the files that come with this version of walwise.
+    pub fn new(rules: &RuleSet, version: &str, shipped: &FileSums) -> Self {
+        let users = rules
+            .user_files()
+            .iter()
+            .map(|file| (file.fingerprint_name(), file.sha256.clone()));
+        let all: FileSums = shipped.iter().cloned().chain(users).collect();
+        Self {
+            version: version.to_owned(),
+            sha256: fingerprint(&all),
+            shipped_sha256: fingerprint(shipped),
+            user_files: rules.user_files().to_vec(),
+            overrides: rules.level_overrides().to_vec(),
+            off: rules.disabled_rules().to_vec(),
+            expired: rules.expired_statements().to_vec(),
+        }
+    }
+
+    /// In a few words: `pack 0.1.0, 3f2a9c81d04e`.
+    pub fn describe(&self) -> String {
+        let sum = self.sha256.get(..12).unwrap_or(&self.sha256);
+        let own = match self.user_files.len() {
+            0 => String::new(),
+            1 => ", with a file of your own".to_owned(),
+            count => format!(", with {count} files of your own"),
+        };
+        format!("pack {}, {sum}{own}", self.version)
+    }
+
+    /// The rule's level without users' files; `None` if no file changes it.
+    pub fn original_level(&self, rule: &str) -> Option<super::Level> {
+        self.overrides
+            .iter()
+            .find(|given| given.rule == rule)
+            .map(|given| given.was)
+    }
+}
+
+/// SHA-256 of the lines that `sha256sum` prints for the files.
+pub fn fingerprint(sums: &FileSums) -> String {
+    let mut lines: Vec<(&str, &str)> = sums
+        .iter()
+        .map(|(name, sum)| (name.as_str(), sum.as_str()))
+        .collect();
+    lines.sort_unstable();
+    let mut text = String::new();
+    for (name, sum) in lines {
+        let _ = writeln!(text, "{sum}  {name}");
+    }
+    sha256(text.as_bytes())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::rules::{ExampleLoading, RuleFile};
+
+    /// The example of FIPS 180-4.
+    #[test]
+    fn a_sum_is_what_the_standard_says() {
+        assert_eq!(
+            sha256(b"abc"),
+            "ba7816bf8f01cfea414140de5dae2223b00361a396177a9cb410ff61f20015ad"
+        );
+    }
+
+    #[test]
+    fn every_letter_counts_and_the_directory_of_a_users_file_does_not() {
+        let shipped = file_sums([("rules/a.toml", "a"), ("rules/b.toml", "b")]);
+        let with = |name: &str, text: &str| {
+            let file = RuleFile {
+                name: name.to_owned(),
+                text: text.to_owned(),
+            };
+            Pack::new(
+                &RuleSet::with_user_files(&[file], ExampleLoading::Skipped, jiff::civil::Date::MIN)
+                    .0,
+                "1",
+                &shipped,
+            )
+            .sha256
+        };
+        let none = Pack::new(&RuleSet::default(), "1", &shipped);
+        assert_eq!(none.sha256, none.shipped_sha256);
+        assert_eq!(
+            with("/etc/walwise/rules.d/x.toml", "# x"),
+            with("elsewhere/x.toml", "# x")
+        );
+        let mut all = vec![
+            none.sha256,
+            with("x.toml", "# x"),
+            with("y.toml", "# x"),
+            with("x.toml", "# y"),
+        ];
+        for other in [
+            [("rules/a.toml", "a"), ("rules/b.toml", "B")],
+            [("rules/a.toml", "b"), ("rules/b.toml", "a")],
+        ] {
+            all.push(fingerprint(&file_sums(other)));
+        }
+        let different: std::collections::BTreeSet<&String> = all.iter().collect();
+        assert_eq!(different.len(), all.len(), "{all:?}");
+    }
+}

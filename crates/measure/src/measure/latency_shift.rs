@@ -1,0 +1,190 @@
+//! Compares two measurements of one directory, made at different times. Nothing pairs their rounds,
+//! so both are independent samples. No distribution is assumed.
+//!
+//! Two measurements differ more than the rounds within one, so a shift counts only if it exceeds
+//! the drift within both.
+
+use serde::Serialize;
+
+use super::estimate::{Estimate, MEANINGFUL_PERCENT};
+use super::order_statistics::{self, median_of, median_of_sorted, quantile, sorted};
+
+/// A measurement is divided into at most this many runs: consecutive rounds are correlated.
+const MAX_RUNS: usize = 20;
+
+/// Fewest runs for a meaningful interval.
+const MIN_RUNS: usize = 8;
+
+/// Normal quantile for an error probability of 1 %, as several methods are compared.
+const Z_99_PERCENT: f64 = 2.576;
+
+/// Direction of a shift.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
+#[cfg_attr(any(test, feature = "testing"), derive(schemars::JsonSchema))]
+#[serde(rename_all = "kebab-case")]
+pub enum ShiftDirection {
+    /// Slower beyond noise and beyond 5 %.
+    Slower,
+    /// Faster beyond noise and beyond 5 %.
+    Faster,
+    /// Neither slower nor faster beyond noise and beyond 5 %.
+    Not,
+}
+
+/// Change of a latency between two measurements.
+#[derive(Clone, Copy, Debug, PartialEq, Serialize)]
+#[cfg_attr(any(test, feature = "testing"), derive(schemars::JsonSchema))]
+pub struct Shift {
+    /// Change in percent of the earlier latency, with its 99 % interval; negative if faster.
+    pub percent: Estimate,
+    /// Drift within a measurement: nine of ten runs are this close to the median, in percent. The
+    /// larger value of both measurements.
+    pub drift_percent: f64,
+    pub moved: ShiftDirection,
+}
+
+/// The shift is the median of all ratios (Hodges and Lehmann, *Annals of Mathematical Statistics*
+/// 34, 1963). The interval is that of the Mann-Whitney test (Conover, *Practical Nonparametric
+/// Statistics*, ch. 5).
+///
+/// The inputs are medians of rounds; `None` with too few rounds.
+pub fn shift_between(before: &[f64], now: &[f64]) -> Option<Shift> {
+    let (before, now) = (run_medians(before)?, run_medians(now)?);
+    let ratios = now.iter().flat_map(|b| before.iter().map(move |a| b / a));
+    let ratios = sorted(&ratios.collect::<Vec<f64>>());
+    let cut = ranks_outside(before.len(), now.len());
+    let last = ratios.len().checked_sub(cut + 1)?;
+    let percent = |ratio: f64| 100.0 * (ratio - 1.0);
+    let percent = Estimate {
+        value: percent(median_of_sorted(&ratios)),
+        low: percent(*ratios.get(cut)?),
+        high: percent(*ratios.get(last)?),
+    };
+    let drift = drift_percent(&before).max(drift_percent(&now));
+    let bound = MEANINGFUL_PERCENT.max(drift);
+    // Halving the latency is as large a shift as doubling it.
+    let moved = if percent.low > bound {
+        ShiftDirection::Slower
+    } else if percent.high < 100.0 * (100.0 / (100.0 + bound) - 1.0) {
+        ShiftDirection::Faster
+    } else {
+        ShiftDirection::Not
+    };
+    Some(Shift {
+        percent,
+        drift_percent: drift,
+        moved,
+    })
+}
+
+/// `None` with fewer than [`MIN_RUNS`] runs, or if a median is not positive.
+fn run_medians(rounds: &[f64]) -> Option<Vec<f64>> {
+    let runs = order_statistics::run_medians(rounds, MAX_RUNS);
+    (runs.len() >= MIN_RUNS && runs.iter().all(|us| us.is_finite() && *us > 0.0)).then_some(runs)
+}
+
+/// Nine of ten runs lie within this distance of the median, in percent.
+fn drift_percent(runs: &[f64]) -> f64 {
+    let median = median_of(runs);
+    let away = |us: &f64| 100.0 * ((us / median).max(median / us) - 1.0);
+    quantile(&sorted(&runs.iter().map(away).collect::<Vec<f64>>()), 0.9)
+}
+
+/// Number of ratios outside the interval at each end, by the normal approximation.
+fn ranks_outside(n: usize, m: usize) -> usize {
+    let (n, m) = (n as f64, m as f64);
+    let rank = n * m / 2.0 - Z_99_PERCENT * (n * m * (n + m + 1.0) / 12.0).sqrt();
+    #[expect(
+        clippy::cast_possible_truncation,
+        clippy::cast_sign_loss,
+        reason = "a rank, at least 0"
+    )]
+    let rank = rank.floor().max(0.0) as usize;
+    rank
+}
+
+#[cfg(test)]
+mod tests {
+    use proptest::prelude::*;
+
+    use super::*;
+
+    #[test]
+    fn ranks_are_those_of_the_tables() {
+        // Conover, table A7: quantiles of the Mann-Whitney statistic, p = 0.005.
+        for (n, m, rank) in [(8, 8, 7), (10, 10, 16), (20, 20, 105)] {
+            assert!(
+                ranks_outside(n, m).abs_diff(rank) <= 1,
+                "{n} {m}: {}",
+                ranks_outside(n, m)
+            );
+        }
+    }
+
+    #[test]
+    fn too_few_rounds_say_nothing() {
+        let rounds = [100.0; 20];
+        assert_eq!(shift_between(&rounds[..7], &rounds), None);
+        assert_eq!(shift_between(&rounds, &rounds[..7]), None);
+        assert_eq!(shift_between(&rounds, &[0.0; 20]), None);
+        assert_eq!(shift_between(&[], &[]), None);
+    }
+
+    #[test]
+    fn a_shift_is_as_large_as_it_was_made() {
+        let quiet: Vec<f64> = (0..60).map(|i| 100.0 + f64::from(i % 3)).collect();
+        for (factor, moved) in [
+            (0.5, ShiftDirection::Faster),
+            (0.9, ShiftDirection::Faster),
+            (0.97, ShiftDirection::Not),
+            (1.0, ShiftDirection::Not),
+            (1.04, ShiftDirection::Not),
+            (1.2, ShiftDirection::Slower),
+            (3.0, ShiftDirection::Slower),
+        ] {
+            let other: Vec<f64> = quiet.iter().map(|us| us * factor).collect();
+            let shift = shift_between(&quiet, &other).unwrap();
+            assert_eq!(shift.moved, moved, "{factor} {shift:?}");
+            assert!(
+                (shift.percent.value - 100.0 * (factor - 1.0)).abs() < 2.0,
+                "{factor} {shift:?}"
+            );
+        }
+    }
+
+    #[test]
+    fn what_one_run_drifts_by_is_no_shift() {
+        let drifting: Vec<f64> = (0..60).map(|i| 100.0 + 2.0 * f64::from(i)).collect();
+        let late: Vec<f64> = drifting.iter().map(|us| us * 1.3).collect();
+        assert_eq!(
+            shift_between(&drifting, &late).unwrap().moved,
+            ShiftDirection::Not
+        );
+    }
+
+    proptest! {
+        #[test]
+        fn both_ways_are_mirrors(
+            before in prop::collection::vec(50.0..500.0f64, 8..90),
+            now in prop::collection::vec(50.0..500.0f64, 8..90),
+        ) {
+            let (there, back) = (shift_between(&before, &now).unwrap(), shift_between(&now, &before).unwrap());
+            let mirror = |percent: f64| 100.0 * (100.0 / (100.0 + percent) - 1.0);
+            let near = |a: f64, b: f64| (a - b).abs() < 1e-6 * (1.0 + a.abs());
+            prop_assert!(near(there.percent.low, mirror(back.percent.high)), "{there:?} {back:?}");
+            prop_assert!(near(there.percent.high, mirror(back.percent.low)), "{there:?} {back:?}");
+            let turned = match back.moved {
+                ShiftDirection::Slower => ShiftDirection::Faster,
+                ShiftDirection::Faster => ShiftDirection::Slower,
+                ShiftDirection::Not => ShiftDirection::Not,
+            };
+            prop_assert_eq!(there.moved, turned);
+            prop_assert!(there.percent.low <= there.percent.value && there.percent.value <= there.percent.high);
+        }
+
+        #[test]
+        fn nothing_is_moved_from_itself(rounds in prop::collection::vec(50.0..500.0f64, 8..200)) {
+            prop_assert_eq!(shift_between(&rounds, &rounds).unwrap().moved, ShiftDirection::Not);
+        }
+    }
+}

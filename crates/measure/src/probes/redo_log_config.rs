@@ -1,0 +1,391 @@
+//! The methods by which InnoDB can write its redo log, by release and settings, and the method in
+//! force.
+
+use crate::facts::catalog::mysql::{self, FlushMethod};
+use crate::facts::catalog::target::ROLES;
+use crate::facts::catalog::{cluster, device};
+use crate::facts::{FactSet, Key, ServerKind, Subject};
+use crate::measure::{LogKind, MeasuredLog, Method, MethodSetting};
+use crate::servers::server_table;
+use crate::version::Version;
+
+/// Bytes of a redo log block, unless the sectors of the device decide the size
+/// (OS_FILE_LOG_BLOCK_SIZE).
+const BLOCK_BYTES: u32 = 512;
+
+/// Largest block in bytes: MariaDB follows the physical sector size up to this limit.
+const MAX_BLOCK_BYTES: u32 = 4096;
+
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct RedoLogConfig {
+    /// Possible methods, each with the setting that chooses it; the method in force is first.
+    pub methods: Vec<(Method, &'static str)>,
+    /// `None` if unknown, or if the method in force flushes nothing.
+    pub in_force: Option<Method>,
+    pub block_bytes: u32,
+    /// Number of blocks in the first write to a new part of the file, so many that the kernel reads
+    /// no block before (`innodb_log_write_ahead_size`); `None` for at most two blocks.
+    pub write_ahead_blocks: Option<u32>,
+    /// True if commits also flush a binary log on this file system.
+    pub binlog: bool,
+}
+
+impl RedoLogConfig {
+    /// MySQL 8.4's default; used without a server.
+    pub fn mysql_default_config() -> Self {
+        Self {
+            methods: vec![(Method::Fdatasync, "innodb_use_fdatasync = on")],
+            in_force: None,
+            block_bytes: BLOCK_BYTES,
+            write_ahead_blocks: None,
+            binlog: true,
+        }
+    }
+
+    /// `None` for PostgreSQL, or if the kind or release of the server is unknown.
+    pub fn from_facts(facts: &FactSet, target: &Subject, server: &Subject) -> Option<Self> {
+        let (kind, version) = (
+            facts.value(server, &cluster::KIND)?,
+            facts.value(server, &mysql::VERSION)?,
+        );
+        let told = RedoSettings::from_facts(facts, server);
+        let mut log = match kind {
+            ServerKind::Postgres => return None,
+            ServerKind::Mysql => told.mysql_config(&version),
+            ServerKind::Mariadb => {
+                told.mariadb_config(&version, largest_sector_bytes(facts, target))
+            }
+        };
+        log.binlog = flushes_binlog(facts, target, server);
+        // The method in force comes first, because the first method is the reference of
+        // comparisons.
+        let first = log
+            .methods
+            .iter()
+            .position(|(method, _)| Some(*method) == log.in_force);
+        log.methods.rotate_left(first.unwrap_or_default());
+        Some(log)
+    }
+
+    /// The method in force, if known, else the default.
+    pub fn method_or_default(&self) -> Method {
+        self.methods
+            .first()
+            .map_or(Method::Fdatasync, |(method, _)| *method)
+    }
+
+    pub fn measured_log(&self) -> MeasuredLog {
+        let setting = |(method, setting): &(Method, &str)| MethodSetting {
+            method: *method,
+            setting: (*setting).to_owned(),
+        };
+        MeasuredLog {
+            kind: LogKind::Redo,
+            page_bytes: self.block_bytes,
+            in_force: self.in_force,
+            settings: self.methods.iter().map(setting).collect(),
+        }
+    }
+}
+
+#[derive(Clone, Copy, Debug, Default)]
+struct RedoSettings {
+    flush_method: Option<FlushMethod>,
+    use_fdatasync: Option<bool>,
+    log_buffering: Option<bool>,
+    log_write_through: Option<bool>,
+    write_ahead: Option<u64>,
+}
+
+impl RedoSettings {
+    fn from_facts(facts: &FactSet, server: &Subject) -> Self {
+        let switch = |key: &Key<bool>| facts.value(server, key);
+        Self {
+            flush_method: facts.value(server, &mysql::FLUSH_METHOD),
+            use_fdatasync: switch(&mysql::USE_FDATASYNC),
+            log_buffering: switch(&mysql::LOG_FILE_BUFFERING),
+            log_write_through: switch(&mysql::LOG_FILE_WRITE_THROUGH),
+            write_ahead: facts.value(server, &mysql::LOG_WRITE_AHEAD),
+        }
+    }
+
+    /// True if `innodb_flush_method` opens files for synchronous writes; `None` if the method is
+    /// unknown or flushes nothing.
+    fn writes_through(self) -> Option<bool> {
+        match self.flush_method? {
+            FlushMethod::Dsync => Some(true),
+            FlushMethod::Fsync | FlushMethod::Direct | FlushMethod::DirectNoFsync => Some(false),
+            FlushMethod::Littlesync | FlushMethod::Nosync => None,
+        }
+    }
+
+    /// MySQL writes the redo log through the page cache, whatever `innodb_flush_method` is for data
+    /// files. With O_DSYNC, MySQL opens the redo log with O_SYNC (os_file_create_func of
+    /// storage/innobase/os/os0file.cc, log_flush_low of log/log0write.cc).
+    fn mysql_config(self, version: &Version) -> RedoLogConfig {
+        let through = (Method::OpenSync, "innodb_flush_method = O_DSYNC");
+        let use_fdatasync =
+            server_table().mysql_default("innodb_use_fdatasync", ServerKind::Mysql, version);
+        let methods = if use_fdatasync.is_absent() {
+            vec![
+                (Method::Fsync, "innodb_flush_method = O_DIRECT or fsync"),
+                through,
+            ]
+        } else {
+            let data = (Method::Fdatasync, "innodb_use_fdatasync = on");
+            vec![(Method::Fsync, "innodb_use_fdatasync = off"), data, through]
+        };
+        let flushed = if self.use_fdatasync == Some(true) {
+            Method::Fdatasync
+        } else {
+            Method::Fsync
+        };
+        let in_force = self
+            .writes_through()
+            .map(|through| if through { Method::OpenSync } else { flushed });
+        let ahead = self
+            .write_ahead
+            .and_then(|bytes| u32::try_from(bytes / u64::from(BLOCK_BYTES)).ok());
+        RedoLogConfig {
+            methods,
+            in_force,
+            block_bytes: BLOCK_BYTES,
+            write_ahead_blocks: ahead.filter(|blocks| *blocks > 2),
+            binlog: true,
+        }
+    }
+
+    /// MariaDB before 10.8 writes through the page cache. Later releases use O_DIRECT unless
+    /// `innodb_log_file_buffering` is on, and O_DSYNC if the log is written through (strace of
+    /// 10.11.19). Flushes are fdatasync (os_file_sync_posix).
+    fn mariadb_config(self, version: &Version, sector: u32) -> RedoLogConfig {
+        let has = |name| {
+            !server_table()
+                .mysql_default(name, ServerKind::Mariadb, version)
+                .is_absent()
+        };
+        if !has("innodb_log_file_buffering") {
+            let buffered = (Method::Fdatasync, "innodb_flush_method = O_DIRECT or fsync");
+            let through = (Method::OpenDatasync, "innodb_flush_method = O_DSYNC");
+            let in_force = self
+                .writes_through()
+                .map(|is| if is { through.0 } else { buffered.0 });
+            let methods = vec![buffered, through];
+            return RedoLogConfig {
+                methods,
+                in_force,
+                block_bytes: BLOCK_BYTES,
+                write_ahead_blocks: None,
+                binlog: true,
+            };
+        }
+        let by_setting = has("innodb_log_file_write_through");
+        let through = if by_setting {
+            self.log_write_through
+        } else {
+            self.writes_through()
+        };
+        let is_buffered = self.log_buffering == Some(true);
+        let in_force = through.map(|through| match (is_buffered, through) {
+            (false, false) => Method::FdatasyncDirect,
+            (true, false) => Method::Fdatasync,
+            (false, true) => Method::OpenDatasyncDirect,
+            (true, true) => Method::OpenDatasync,
+        });
+        let written_through = if by_setting {
+            "innodb_log_file_write_through = on"
+        } else {
+            "innodb_flush_method = O_DSYNC"
+        };
+        let mut methods = vec![
+            (Method::FdatasyncDirect, "innodb_log_file_buffering = off"),
+            (Method::Fdatasync, "innodb_log_file_buffering = on"),
+            (Method::OpenDatasyncDirect, written_through),
+        ];
+        if in_force == Some(Method::OpenDatasync) {
+            methods.push((Method::OpenDatasync, written_through));
+        }
+        let told = self.write_ahead.and_then(|bytes| u32::try_from(bytes).ok());
+        let block_bytes = told
+            .unwrap_or(sector)
+            .next_power_of_two()
+            .clamp(BLOCK_BYTES, MAX_BLOCK_BYTES);
+        RedoLogConfig {
+            methods,
+            in_force,
+            block_bytes,
+            write_ahead_blocks: None,
+            binlog: true,
+        }
+    }
+}
+
+/// Largest known physical sector of the disks below, in bytes; [`MAX_BLOCK_BYTES`] if none is
+/// known.
+fn largest_sector_bytes(facts: &FactSet, target: &Subject) -> u32 {
+    let of = |leaf: &Subject| facts.value(leaf, &device::PHYSICAL_BLOCK);
+    let largest = facts.bottom_devices(target).iter().map(of).max();
+    largest
+        .flatten()
+        .and_then(|bytes| u32::try_from(bytes).ok())
+        .unwrap_or(MAX_BLOCK_BYTES)
+}
+
+/// True unless facts show that commits flush no binary log file on this target.
+fn flushes_binlog(facts: &FactSet, target: &Subject, server: &Subject) -> bool {
+    let is_on = facts.value(server, &mysql::LOG_BIN) != Some(false);
+    let is_file = facts
+        .value(server, &mysql::BINLOG_ENGINE)
+        .is_none_or(|engine| engine.is_empty());
+    let is_here = facts
+        .value(target, &ROLES)
+        .is_none_or(|roles| roles.iter().any(|role| role.is_binlog()));
+    is_on && is_file && is_here
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn settings_with_flush_method(flush_method: &str) -> RedoSettings {
+        RedoSettings {
+            flush_method: crate::facts::Choice::from_word(flush_method),
+            ..RedoSettings::default()
+        }
+    }
+
+    fn version(text: &str) -> Version {
+        Version::parse(text).unwrap()
+    }
+
+    #[test]
+    fn mysql_writes_it_through_the_page_cache() {
+        for (release, flush_method, use_fdatasync, expected) in [
+            ("5.7.44", "fsync", None, Some(Method::Fsync)),
+            ("5.7.44", "O_DIRECT", None, Some(Method::Fsync)),
+            ("8.0.36", "O_DIRECT", Some(false), Some(Method::Fsync)),
+            (
+                "8.0.36",
+                "O_DIRECT_NO_FSYNC",
+                Some(true),
+                Some(Method::Fdatasync),
+            ),
+            ("8.4.1", "O_DIRECT", Some(true), Some(Method::Fdatasync)),
+            ("9.1.0", "O_DSYNC", Some(true), Some(Method::OpenSync)),
+            ("8.0.36", "nosync", Some(false), None),
+            ("8.0.36", "sideways", Some(false), None),
+        ] {
+            let told = RedoSettings {
+                use_fdatasync,
+                ..settings_with_flush_method(flush_method)
+            };
+            let log = told.mysql_config(&version(release));
+            assert_eq!(log.in_force, expected, "{release} {flush_method}");
+            assert!(
+                log.methods.iter().all(|(method, _)| !method.is_direct()),
+                "{release}"
+            );
+            let has_fdatasync = log
+                .methods
+                .iter()
+                .any(|(method, _)| *method == Method::Fdatasync);
+            assert_eq!(has_fdatasync, release != "5.7.44", "{release}");
+        }
+        let ahead = RedoSettings {
+            write_ahead: Some(8192),
+            ..settings_with_flush_method("O_DIRECT")
+        };
+        assert_eq!(
+            ahead.mysql_config(&version("8.0.36")).write_ahead_blocks,
+            Some(16)
+        );
+    }
+
+    #[test]
+    fn mariadb_writes_it_by_settings_of_the_release() {
+        for (release, flush_method, buffering, through, expected) in [
+            ("10.6.18", "O_DIRECT", None, None, Some(Method::Fdatasync)),
+            ("10.6.18", "O_DSYNC", None, None, Some(Method::OpenDatasync)),
+            (
+                "10.11.19",
+                "O_DIRECT",
+                None,
+                None,
+                Some(Method::FdatasyncDirect),
+            ),
+            (
+                "10.11.19",
+                "fsync",
+                Some(false),
+                None,
+                Some(Method::FdatasyncDirect),
+            ),
+            (
+                "10.11.19",
+                "O_DIRECT",
+                Some(true),
+                None,
+                Some(Method::Fdatasync),
+            ),
+            (
+                "10.11.19",
+                "O_DSYNC",
+                Some(false),
+                None,
+                Some(Method::OpenDatasyncDirect),
+            ),
+            (
+                "11.8.2",
+                "O_DIRECT",
+                Some(false),
+                Some(true),
+                Some(Method::OpenDatasyncDirect),
+            ),
+            (
+                "11.8.2",
+                "O_DIRECT",
+                Some(true),
+                Some(true),
+                Some(Method::OpenDatasync),
+            ),
+            ("11.8.2", "O_DIRECT", Some(false), None, None),
+            ("10.11.19", "littlesync", Some(false), None, None),
+        ] {
+            let told = RedoSettings {
+                log_buffering: buffering,
+                log_write_through: through,
+                ..settings_with_flush_method(flush_method)
+            };
+            let log = told.mariadb_config(&version(release), 4096);
+            assert_eq!(
+                log.in_force, expected,
+                "{release} {flush_method} {buffering:?} {through:?}"
+            );
+            let listed = log
+                .methods
+                .iter()
+                .any(|(method, _)| Some(*method) == expected);
+            assert!(listed || expected.is_none(), "{release}: {:?}", log.methods);
+        }
+        let told = RedoSettings {
+            write_ahead: Some(512),
+            ..settings_with_flush_method("O_DIRECT")
+        };
+        assert_eq!(
+            told.mariadb_config(&version("10.11.19"), 4096).block_bytes,
+            512
+        );
+        assert_eq!(
+            settings_with_flush_method("O_DIRECT")
+                .mariadb_config(&version("10.11.19"), 4096)
+                .block_bytes,
+            4096
+        );
+        assert_eq!(
+            settings_with_flush_method("O_DIRECT")
+                .mariadb_config(&version("10.6.18"), 4096)
+                .block_bytes,
+            512
+        );
+    }
+}

@@ -1,0 +1,211 @@
+//! The scratch directory on disk: created, found again through its descriptor, and removed with its
+//! files even after a rename.
+//!
+//! [`super::scratch`] makes the files; [`super::watcher`] removes the directory if the probe dies.
+
+use std::ffi::{CStr, CString};
+use std::os::fd::{AsFd, AsRawFd as _, OwnedFd};
+use std::path::PathBuf;
+
+use rustix::fs::{AtFlags, Dir, FileType, FlockOperation, Mode, OFlags};
+use rustix::io::Errno;
+use rustix::process::{Pid, test_kill_process};
+
+use crate::safe_path::random_u64;
+
+pub const PREFIX: &str = ".walwise-probe-";
+
+/// Prefix of the names of all scratch files; other files are never removed.
+const FILE_PREFIX: &str = "walwise-";
+
+/// Most directory entries that a search for leftover directories reads.
+const MAX_NAMES: usize = 100_000;
+
+const OPEN_FLAGS: OFlags = OFlags::RDONLY
+    .union(OFlags::DIRECTORY)
+    .union(OFlags::NOFOLLOW)
+    .union(OFlags::CLOEXEC);
+
+/// Creates and opens a private directory. A user who may rename files around the directory could
+/// replace it before the open. A directory that has another owner or is not empty is therefore an
+/// error.
+pub(super) fn make_private_directory(place: &OwnedFd, name: &str) -> Result<OwnedFd, Errno> {
+    // Like O_EXCL, mkdir fails if the name exists, even as a link.
+    rustix::fs::mkdirat(place, name, Mode::RWXU)?;
+    let directory = rustix::fs::openat(place, name, OPEN_FLAGS, Mode::empty())?;
+    let found = rustix::fs::fstat(&directory)?;
+    let mut inside = Dir::read_from(&directory)?;
+    let is_new = inside.all(|entry| {
+        entry.is_ok_and(|entry| [&b"."[..], b".."].contains(&entry.file_name().to_bytes()))
+    });
+    let is_ours = found.st_uid == nix::unistd::geteuid().as_raw()
+        || file_owner_in(&directory) == Ok(found.st_uid);
+    if is_new && is_ours {
+        Ok(directory)
+    } else {
+        Err(Errno::STALE)
+    }
+}
+
+/// The name contains the process id and a random number that other users cannot guess.
+pub(super) fn new_scratch_name() -> String {
+    format!("{PREFIX}{}-{:016x}", std::process::id(), random_u64())
+}
+
+/// `None` unless the name is exactly that of a scratch directory.
+fn pid_in_name(name: &str) -> Option<Pid> {
+    let (pid, number) = name.strip_prefix(PREFIX)?.split_once('-')?;
+    let is_number = number.len() == 16
+        && number
+            .bytes()
+            .all(|b| b.is_ascii_digit() || (b'a'..=b'f').contains(&b));
+    let is_pid = pid.bytes().all(|b| b.is_ascii_digit());
+    Pid::from_raw(pid.parse().ok()?).filter(|_| is_number && is_pid)
+}
+
+/// Marks a scratch directory as in use while the descriptor is open. On a file system without
+/// locks, only the process id in the name shows the use.
+pub(super) fn mark_in_use(directory: &OwnedFd) -> Result<(), Errno> {
+    rustix::fs::flock(directory, FlockOperation::NonBlockingLockExclusive)
+}
+
+/// Scratch directories that killed probes of this user left in `place`. Directories of other users
+/// are ignored, whatever their names.
+pub(super) fn find_leftovers(place: &OwnedFd) -> Vec<String> {
+    let Ok(entries) = Dir::read_from(place) else {
+        return Vec::new();
+    };
+    let is_left = |name: &String| {
+        let left = || -> Result<bool, Errno> {
+            let directory = rustix::fs::openat(place, name, OPEN_FLAGS, Mode::empty())?;
+            let (found, around) = (rustix::fs::fstat(&directory)?, rustix::fs::fstat(place)?);
+            let is_private = Mode::from_raw_mode(found.st_mode) == Mode::RWXU;
+            let is_ours =
+                found.st_uid == nix::unistd::geteuid().as_raw() && found.st_dev == around.st_dev;
+            let is_free = match mark_in_use(&directory) {
+                Ok(()) => true,
+                Err(Errno::WOULDBLOCK) => false,
+                Err(_) => {
+                    pid_in_name(name).is_some_and(|pid| test_kill_process(pid) == Err(Errno::SRCH))
+                }
+            };
+            Ok(is_private && is_ours && is_free)
+        };
+        left() == Ok(true)
+    };
+    let names = entries
+        .flatten()
+        .take(MAX_NAMES)
+        .filter_map(|entry| entry.file_name().to_str().ok().map(str::to_owned));
+    let mut left: Vec<String> = names
+        .filter(|name| pid_in_name(name).is_some())
+        .filter(is_left)
+        .collect();
+    left.sort_unstable();
+    left
+}
+
+/// The owner that new files in a directory get: some file systems have no owners, or map root to
+/// another user.
+fn file_owner_in(directory: &OwnedFd) -> Result<u32, Errno> {
+    let flags = OFlags::RDWR | OFlags::CREATE | OFlags::EXCL | OFlags::NOFOLLOW | OFlags::CLOEXEC;
+    let name = scratch_file_name("owner");
+    let file = rustix::fs::openat(directory, &name, flags, Mode::RUSR | Mode::WUSR)?;
+    let found = rustix::fs::fstat(&file);
+    rustix::fs::unlinkat(directory, &name, AtFlags::empty())?;
+    Ok(found?.st_uid)
+}
+
+/// Opens the scratch directory `name` if the inode is the recorded one. Without a recorded inode
+/// (the probe died before the report), the owner must be this user.
+///
+/// `None` if the directory is missing or was replaced.
+pub(super) fn open_if_own(
+    place: impl AsFd,
+    name: &str,
+    inode: Option<u64>,
+) -> Result<Option<OwnedFd>, Errno> {
+    let directory = match rustix::fs::openat(&place, name, OPEN_FLAGS, Mode::empty()) {
+        Ok(directory) => directory,
+        Err(Errno::NOENT | Errno::NOTDIR | Errno::LOOP) => return Ok(None),
+        Err(errno) => return Err(errno),
+    };
+    let (found, around) = (rustix::fs::fstat(&directory)?, rustix::fs::fstat(&place)?);
+    let by_owner = || found.st_uid == nix::unistd::geteuid().as_raw();
+    let is_ours =
+        found.st_dev == around.st_dev && inode.map_or_else(by_owner, |inode| inode == found.st_ino);
+    Ok(is_ours.then_some(directory))
+}
+
+/// Most attempts to find a directory while other processes rename it.
+const MAX_LOOKUPS: usize = 10;
+
+/// Removes an open scratch directory and the scratch files in it, whatever its name is now.
+pub(super) fn remove_open_directory(
+    place: impl AsFd,
+    name: &str,
+    directory: &OwnedFd,
+) -> Result<(), Errno> {
+    remove_scratch_files(directory)?;
+    let ours = rustix::fs::fstat(directory)?;
+    let is_it = |around: &dyn AsFd, name: &CStr| {
+        let found = rustix::fs::statat(around.as_fd(), name, AtFlags::SYMLINK_NOFOLLOW);
+        found.is_ok_and(|found| (found.st_dev, found.st_ino) == (ours.st_dev, ours.st_ino))
+    };
+    let name = CString::new(name).map_err(|_| Errno::INVAL)?;
+    if is_it(&place, &name) {
+        return rustix::fs::unlinkat(&place, &name, AtFlags::REMOVEDIR);
+    }
+    for _ in 0..MAX_LOOKUPS {
+        if rustix::fs::fstat(directory)?.st_nlink == 0 {
+            return Ok(());
+        }
+        let around = rustix::fs::openat(directory, "..", OPEN_FLAGS, Mode::empty())?;
+        let entries = Dir::read_from(&around)?.flatten();
+        let now = entries
+            .map(|entry| entry.file_name().to_owned())
+            .find(|name| is_it(&around, name));
+        match now.map(|now| rustix::fs::unlinkat(&around, now, AtFlags::REMOVEDIR)) {
+            None | Some(Err(Errno::NOENT)) => {}
+            Some(answer) => return answer,
+        }
+    }
+    Err(Errno::BUSY)
+}
+
+/// Reads the path from /proc/self/fd, so that a renamed directory is found.
+pub(super) fn current_path(directory: &OwnedFd) -> Option<PathBuf> {
+    std::fs::read_link(format!("/proc/self/fd/{}", directory.as_raw_fd())).ok()
+}
+
+/// Repeats the removal until no scratch file is listed, because removing files while listing may
+/// skip some.
+pub(super) fn remove_scratch_files(directory: &OwnedFd) -> Result<(), Errno> {
+    while remove_listed_files(directory)? > 0 {}
+    Ok(())
+}
+
+/// Removes the scratch files of one listing and returns their number.
+fn remove_listed_files(directory: &OwnedFd) -> Result<usize, Errno> {
+    let mut removed = 0;
+    for entry in Dir::read_from(directory)? {
+        let entry = entry?;
+        let name = entry.file_name();
+        if !name.to_bytes().starts_with(FILE_PREFIX.as_bytes()) {
+            continue;
+        }
+        match rustix::fs::statat(directory, name, AtFlags::SYMLINK_NOFOLLOW) {
+            Ok(stat) if FileType::from_raw_mode(stat.st_mode) == FileType::RegularFile => {
+                rustix::fs::unlinkat(directory, name, AtFlags::empty())?;
+                removed += 1;
+            }
+            Ok(_) | Err(Errno::NOENT) => {}
+            Err(errno) => return Err(errno),
+        }
+    }
+    Ok(removed)
+}
+
+pub(super) fn scratch_file_name(what: &str) -> String {
+    format!("{FILE_PREFIX}{what}")
+}

@@ -1,0 +1,162 @@
+//! The watcher is a child process of this program that removes the scratch directory if walwise is
+//! killed. The watcher waits on a channel whose other end only walwise holds; if the channel closes
+//! without `Done`, walwise died.
+//!
+//! The watcher has its own session and blocks all signals, so that a terminal's signal does not
+//! kill it first. The directory is passed as standard input, the only way to pass a descriptor
+//! without unsafe code.
+
+use std::ffi::OsStr;
+use std::io;
+use std::os::fd::{AsFd, OwnedFd};
+use std::process::Stdio;
+
+use serde::{Deserialize, Serialize};
+
+use super::error::{ProbeError, ProbeErrorKind};
+use super::scratch_directory::{self, PREFIX};
+use crate::subprocess::{Channel, RECV_TIMEOUT, Role, Subprocess};
+
+/// Messages to the watcher. The name is sent as a message because all users can read the arguments
+/// of a process.
+#[derive(Serialize, Deserialize)]
+enum WatcherMessage {
+    /// A directory of this name will be created.
+    Name(String),
+    /// The directory exists, with this inode number.
+    Created(u64),
+    /// The directory is removed.
+    Done,
+}
+
+pub struct ScratchWatcher(Subprocess);
+
+impl ScratchWatcher {
+    /// Starts a watcher of a directory and waits until signals cannot stop it.
+    pub fn start(program: impl AsRef<OsStr>, directory: &OwnedFd) -> Result<Self, ProbeError> {
+        let start = || -> io::Result<Self> {
+            let mut child = Subprocess::spawn_program(
+                program,
+                Role::ScratchWatcher,
+                Stdio::from(directory.try_clone()?),
+            )?;
+            if child.channel.recv::<()>(Some(RECV_TIMEOUT)).is_err() {
+                child.kill();
+                return Err(io::Error::other("it did not answer"));
+            }
+            Ok(Self(child))
+        };
+        start().map_err(|error| start_error(&error))
+    }
+
+    pub fn announce_name(&mut self, name: &str) -> Result<(), ProbeError> {
+        self.0
+            .channel
+            .send(&WatcherMessage::Name(name.to_owned()))
+            .map_err(|error| start_error(&error))
+    }
+
+    pub fn report_inode(&mut self, inode: u64) {
+        // A watcher that has exited does not receive the message; the probe still removes the
+        // directory.
+        let _ = self.0.channel.send(&WatcherMessage::Created(inode));
+    }
+
+    /// Call after the removal of the directory, so that the watcher exits.
+    pub fn dismiss(mut self) {
+        let _ = self.0.channel.send(&WatcherMessage::Done);
+        self.0.wait();
+    }
+}
+
+fn start_error(error: &io::Error) -> ProbeError {
+    let says = format!(
+        "starting the watcher, which removes the scratch directory if walwise is killed, failed: {error}; nothing was written"
+    );
+    ProbeError::new(ProbeErrorKind::Watcher, says)
+}
+
+/// Runs the watcher in the child process.
+pub fn run_watcher(mut channel: Channel) -> io::Result<()> {
+    // setsid fails only for a group leader, which needs no new session.
+    let _ = nix::unistd::setsid();
+    std::env::set_current_dir("/")?;
+    channel.send(&())?;
+    let place = io::stdin();
+    let Some((name, held)) = pending_removal(|| channel.recv(None).ok(), &place)? else {
+        return Ok(());
+    };
+    // A directory that is already open is removed under any name.
+    let held = held.map_or_else(
+        || scratch_directory::open_if_own(&place, &name, None),
+        |held| Ok(Some(held)),
+    )?;
+    held.map_or(Ok(()), |held| {
+        Ok(scratch_directory::remove_open_directory(
+            &place, &name, &held,
+        )?)
+    })
+}
+
+/// Name of the directory to remove when the messages end, and the open directory if one was
+/// created.
+fn pending_removal(
+    mut next: impl FnMut() -> Option<WatcherMessage>,
+    place: impl AsFd,
+) -> io::Result<Option<(String, Option<OwnedFd>)>> {
+    let mut left = None;
+    while let Some(message) = next() {
+        match message {
+            // Only a name in walwise's format is ever removed.
+            WatcherMessage::Name(name) => {
+                let is_ours = name.starts_with(PREFIX) && !name.contains('/');
+                left = is_ours.then_some((name, None));
+            }
+            WatcherMessage::Created(inode) => {
+                if let Some((name, directory)) = &mut left {
+                    *directory = scratch_directory::open_if_own(&place, name, Some(inode))?;
+                }
+            }
+            WatcherMessage::Done => return Ok(None),
+        }
+    }
+    Ok(left)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn pending_name(messages: impl IntoIterator<Item = WatcherMessage>) -> Option<String> {
+        let place = std::fs::File::open("/").unwrap();
+        let mut messages = messages.into_iter();
+        pending_removal(|| messages.next(), &place)
+            .unwrap()
+            .map(|(name, _)| name)
+    }
+
+    #[test]
+    fn it_removes_nothing_but_scratch_directories() {
+        for name in ["/etc/passwd", "data", ".walwise-probe-1/../x", ""] {
+            assert_eq!(
+                pending_name([WatcherMessage::Name(name.to_owned())]),
+                None,
+                "{name}"
+            );
+        }
+        let ours = pending_name([WatcherMessage::Name(".walwise-probe-1".to_owned())]);
+        assert_eq!(ours.as_deref(), Some(".walwise-probe-1"));
+    }
+
+    #[test]
+    fn its_last_word_leaves_nothing_to_do() {
+        assert_eq!(
+            pending_name([
+                WatcherMessage::Name(".walwise-probe-1".to_owned()),
+                WatcherMessage::Done
+            ]),
+            None
+        );
+        assert_eq!(pending_name([]), None);
+    }
+}

@@ -1,0 +1,157 @@
+//! Rows of a forest plot of the candidates under one load, for pictures and the screen of a running
+//! trial.
+
+use super::candidate::Candidate;
+use super::load_result::LoadResult;
+use super::record::{CellTarget, TrialRecord};
+use super::signed_ranks::LogRatioInterval;
+use crate::measure::median_of;
+
+#[derive(Clone, Debug, PartialEq)]
+pub struct ForestPlotRow {
+    /// Name of the candidate; the twin is the reference's name followed by `again`.
+    pub name: String,
+    /// Commits per second, median of the blocks; `None` before the first block.
+    pub rate: Option<f64>,
+    pub place: CandidateStanding,
+}
+
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub enum CandidateStanding {
+    Reference {
+        /// True if the candidate is not shown to be slower than another one.
+        may_be_best: bool,
+    },
+    Ranked {
+        may_be_best: bool,
+        /// Log-ratio to the reference; `None` with too few blocks.
+        interval: Option<LogRatioInterval>,
+    },
+    /// The reference again, under another name; the interval shows the resolution of the trial.
+    Twin {
+        interval: Option<LogRatioInterval>,
+    },
+    Unranked,
+}
+
+impl CandidateStanding {
+    pub fn interval(self) -> Option<LogRatioInterval> {
+        match self {
+            Self::Ranked { interval, .. } | Self::Twin { interval } => interval,
+            Self::Reference { .. } | Self::Unranked => None,
+        }
+    }
+
+    pub fn may_be_best(self) -> bool {
+        match self {
+            Self::Reference { may_be_best } | Self::Ranked { may_be_best, .. } => may_be_best,
+            Self::Twin { .. } | Self::Unranked => false,
+        }
+    }
+}
+
+impl TrialRecord {
+    /// Rows of a load: ranked candidates, the twin, then the unranked.
+    pub fn forest_plot_rows(&self, result: &LoadResult) -> Vec<ForestPlotRow> {
+        let best = result.comparison.possible_best();
+        let ranked = result.ranked.iter().enumerate().map(|(place, candidate)| {
+            let (may_be_best, interval) = (
+                best.contains(&place),
+                result.comparison.interval_to_reference(place),
+            );
+            let place = if place == 0 {
+                CandidateStanding::Reference { may_be_best }
+            } else {
+                CandidateStanding::Ranked {
+                    may_be_best,
+                    interval,
+                }
+            };
+            self.forest_plot_row(CellTarget::Candidate(*candidate), result.index, place)
+        });
+        let twin = CandidateStanding::Twin {
+            interval: result.comparison.twin_interval(),
+        };
+        let twin = self.forest_plot_row(CellTarget::Twin, result.index, twin);
+        let others =
+            (0..self.candidates.len()).filter(|candidate| !result.ranked.contains(candidate));
+        let below = others.map(|candidate| {
+            self.forest_plot_row(
+                CellTarget::Candidate(candidate),
+                result.index,
+                CandidateStanding::Unranked,
+            )
+        });
+        ranked.chain([twin]).chain(below).collect()
+    }
+
+    fn forest_plot_row(
+        &self,
+        runner: CellTarget,
+        load: usize,
+        place: CandidateStanding,
+    ) -> ForestPlotRow {
+        let word = |at: usize| {
+            self.candidates
+                .get(at)
+                .map_or("?", |made| Candidate::name(made.candidate))
+        };
+        let name = match runner {
+            CellTarget::Candidate(at) => word(at).to_owned(),
+            CellTarget::Twin => format!("{} again", word(0)),
+            CellTarget::Floor => "bare extent".to_owned(),
+            CellTarget::Host => "loop file".to_owned(),
+        };
+        let rates: Vec<f64> = self
+            .samples_by_block(runner, load)
+            .into_iter()
+            .flatten()
+            .map(|sample| sample.commits_per_second())
+            .collect();
+        ForestPlotRow {
+            name,
+            rate: (!rates.is_empty()).then(|| median_of(&rates)),
+            place,
+        }
+    }
+
+    /// Commits per second on the bare extent, block by block; `None` for a block without a sample.
+    pub fn bare_extent_rates(&self) -> Vec<Option<f64>> {
+        let of = self.samples_by_block(CellTarget::Floor, 0);
+        of.into_iter()
+            .map(|sample| {
+                sample
+                    .map(|sample| sample.commits_per_second())
+                    .filter(|rate| rate.is_finite())
+            })
+            .collect()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::trial::fixtures::sample_record;
+
+    #[test]
+    fn rows_are_the_ranked_the_twin_and_the_others() {
+        let candidates = [
+            (Candidate::Ext4, 4_000.0, Some(1_000)),
+            (Candidate::Ext4Nobarrier, 90_000.0, Some(0)),
+            (Candidate::Xfs, 5_000.0, Some(1_000)),
+        ];
+        let record = sample_record(&candidates, 15);
+        let rows = record.forest_plot_rows(&record.load_results()[0]);
+        let names: Vec<&str> = rows.iter().map(|row| &*row.name).collect();
+        assert_eq!(names, ["ext4", "xfs", "ext4 again", "ext4-nobarrier"]);
+        let best: Vec<bool> = rows.iter().map(|row| row.place.may_be_best()).collect();
+        assert_eq!(best, [false, true, false, false]);
+        assert!(
+            rows[1]
+                .place
+                .interval()
+                .is_some_and(|found| found.low > 0.15)
+        );
+        assert_eq!(record.bare_extent_rates().len(), 15);
+    }
+}

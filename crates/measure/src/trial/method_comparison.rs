@@ -1,0 +1,203 @@
+//! Finds the fastest sync method on each file system, from loads that differ by the method alone,
+//! paired within cells.
+//!
+//! Loads run in a new random order in every block, so disturbances favour no method. The control of
+//! every file system is the deviation of the reference's twin.
+
+use super::comparison::{PairedFigures, PairwiseComparison};
+use super::load::CommitShape;
+use super::record::{CellTarget, Sample, TrialRecord};
+
+#[derive(Clone, Debug)]
+pub struct MethodComparison {
+    /// Number of the candidate in the record.
+    pub candidate: usize,
+    /// Number of each method's load and PostgreSQL's name of the method; the default is first.
+    pub methods: Vec<(usize, &'static str)>,
+    /// The comparison numbers the methods in the order of `methods`.
+    pub comparison: PairwiseComparison,
+}
+
+impl MethodComparison {
+    /// `places` are indices into `methods`.
+    pub fn method_names(&self, places: &[usize]) -> Vec<&'static str> {
+        places
+            .iter()
+            .filter_map(|place| self.methods.get(*place))
+            .map(|(_, name)| *name)
+            .collect()
+    }
+}
+
+impl TrialRecord {
+    /// Loads that differ by the sync method alone, the default first; empty with fewer than two.
+    fn method_loads(&self) -> Vec<(usize, &'static str)> {
+        let load = |shape| {
+            self.loads
+                .iter()
+                .position(|load| load.shape == shape && load.clients == 1)
+        };
+        let found = CommitShape::SYNC_METHODS
+            .into_iter()
+            .filter_map(|(shape, name)| Some((load(shape)?, name)));
+        let found: Vec<(usize, &str)> = found.collect();
+        let [(first, _), _, ..] = found.as_slice() else {
+            return Vec::new();
+        };
+        let has_default = self
+            .loads
+            .get(*first)
+            .is_some_and(|load| load.shape == CommitShape::Usual);
+        if has_default { found } else { Vec::new() }
+    }
+
+    /// True if all loads differ by the sync method alone.
+    pub fn compares_methods(&self) -> bool {
+        let methods = self.method_loads();
+        !methods.is_empty() && methods.len() == self.loads.len()
+    }
+
+    /// One comparison per ranked candidate.
+    pub fn method_comparisons(&self) -> Vec<MethodComparison> {
+        let methods = self.method_loads();
+        let ranked = self.ranked_candidates();
+        if methods.is_empty() || self.blocks.is_empty() || ranked.first() != Some(&0) {
+            return Vec::new();
+        }
+        let of = |candidate: usize| MethodComparison {
+            candidate,
+            methods: methods.clone(),
+            comparison: PairwiseComparison::from_figures(
+                &self.method_figures(candidate, &methods),
+                self.ending,
+            ),
+        };
+        ranked.into_iter().map(of).collect()
+    }
+
+    /// Logarithms of throughput of each method, in the blocks where all methods are complete.
+    fn method_figures(&self, candidate: usize, methods: &[(usize, &str)]) -> PairedFigures {
+        let default = methods.first().map_or(0, |(load, _)| *load);
+        let runner = CellTarget::Candidate(candidate);
+        let rows = methods
+            .iter()
+            .map(|(load, _)| self.samples_by_block(runner, *load));
+        let sentinels = [CellTarget::Twin, CellTarget::Candidate(0)]
+            .map(|runner| self.samples_by_block(runner, default));
+        let rows: Vec<Vec<Option<Sample>>> = rows.chain(sentinels).collect();
+        let log = |row: &Vec<Option<Sample>>, block: usize| {
+            row.get(block)
+                .copied()
+                .flatten()
+                .map(|sample| sample.commits_per_second().ln())
+        };
+        let block = |block: usize| {
+            rows.iter()
+                .map(|row| log(row, block))
+                .collect::<Option<Vec<f64>>>()
+        };
+        let complete: Vec<Vec<f64>> = (0..self.blocks.len()).filter_map(block).collect();
+        let column = |at: usize| {
+            complete
+                .iter()
+                .filter_map(|block| block.get(at).copied())
+                .collect()
+        };
+        let twin = |block: &Vec<f64>| match block.as_slice() {
+            [own, .., twin, reference] => Some(own + twin - reference),
+            _ => None,
+        };
+        PairedFigures {
+            candidates: (0..methods.len()).map(column).collect(),
+            twin: complete.iter().filter_map(twin).collect(),
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::trial::candidate::Candidate;
+    use crate::trial::comparison::TrialOutcome;
+    use crate::trial::fixtures::sample_record;
+    use crate::trial::load::{LoadPreset, TrialLoad};
+    use crate::trial::view::trial_view;
+
+    /// `times` are the rates of the methods as multiples of the default's rate.
+    fn record_by_methods(times: [f64; 4]) -> TrialRecord {
+        let candidates = [
+            (Candidate::Ext4, 4_000.0, Some(1_000)),
+            (Candidate::Btrfs, 1_000.0, Some(2_000)),
+        ];
+        let mut record = sample_record(&candidates, 15);
+        record.loads = TrialLoad::preset_loads(LoadPreset::Methods, &[8]);
+        for (nth, block) in record.blocks.iter_mut().enumerate() {
+            for cell in &mut block.cells {
+                let Some(first) = cell.samples.first().copied() else {
+                    continue;
+                };
+                let off = |load: usize| 1.0 + 0.01 * (((nth * 3 + load * 2) % 5) as f64 - 2.0);
+                let faster = |(load, times): (usize, f64)| Sample {
+                    seconds: first.seconds / times / if load == 0 { 1.0 } else { off(load) },
+                    ..first
+                };
+                cell.samples = times.into_iter().enumerate().map(faster).collect();
+            }
+        }
+        record
+    }
+
+    #[test]
+    fn a_faster_method_is_named_for_each_file_system() {
+        let record = record_by_methods([1.0, 1.4, 0.5, 0.6]);
+        assert!(record.compares_methods() && record.is_settled());
+        let found: Vec<_> = record
+            .method_comparisons()
+            .iter()
+            .map(|result| (result.candidate, result.comparison.outcome()))
+            .collect();
+        assert_eq!(
+            found,
+            [(0, TrialOutcome::Best(1)), (1, TrialOutcome::Best(1))]
+        );
+        let text = trial_view(&record).text();
+        assert!(
+            text.contains("sync methods on btrfs\n  open_datasync is the fastest"),
+            "{text}"
+        );
+    }
+
+    #[test]
+    fn equal_methods_are_called_alike_and_a_machine_that_cannot_tell_names_none() {
+        let equal = record_by_methods([1.0; 4]);
+        for result in equal.method_comparisons() {
+            assert_eq!(
+                result.comparison.outcome(),
+                TrialOutcome::Equivalent(vec![0, 1, 2, 3])
+            );
+        }
+        let mut drifting = record_by_methods([1.0, 1.4, 0.5, 0.6]);
+        let cells = drifting
+            .blocks
+            .iter_mut()
+            .flat_map(|block| &mut block.cells);
+        for twin in cells.filter(|cell| cell.runner == CellTarget::Twin) {
+            twin.samples
+                .iter_mut()
+                .for_each(|sample| sample.seconds *= 1.5);
+        }
+        for result in drifting.method_comparisons() {
+            assert_eq!(result.comparison.outcome(), TrialOutcome::Inconclusive);
+        }
+    }
+
+    #[test]
+    fn without_another_method_there_is_nothing_to_compare() {
+        let mut record = record_by_methods([1.0; 4]);
+        record.loads = TrialLoad::preset_loads(LoadPreset::FsMark, &[1]);
+        assert!(record.method_comparisons().is_empty() && !record.compares_methods());
+        record.loads = TrialLoad::preset_loads(LoadPreset::Commits, &[1, 8]);
+        assert_eq!(record.method_loads().len(), 2);
+        assert!(!record.compares_methods());
+    }
+}

@@ -1,0 +1,182 @@
+//! Checks that a part of a device is blank, by direct reads of every byte, and clears such a part.
+
+use std::ops::Range;
+use std::os::fd::{AsRawFd as _, OwnedFd};
+
+use rustix::fs::{FallocateFlags, Mode, OFlags};
+use rustix::io::Errno;
+
+use super::zeros::write_zeros;
+
+/// Bytes of one read, or of one request for zeros.
+const READ_BYTES: usize = 8 << 20;
+
+/// Alignment of addresses and lengths for direct reads, in bytes.
+const ALIGNMENT: usize = 4096;
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Blankness {
+    /// All zeros or all ones, because erased media may read as either.
+    ZerosOrOnes,
+    /// Zeros only, for a part that was cleared.
+    Zeros,
+}
+
+impl Blankness {
+    /// `piece` has at most 4 KiB.
+    fn is_blank(self, piece: &[u8]) -> bool {
+        static ZEROS: [u8; ALIGNMENT] = [0; ALIGNMENT];
+        static ONES: [u8; ALIGNMENT] = [0xff; ALIGNMENT];
+        let is = |all: &'static [u8]| all.get(..piece.len()) == Some(piece);
+        match self {
+            Self::ZerosOrOnes => is(&ZEROS) || is(&ONES),
+            Self::Zeros => is(&ZEROS),
+        }
+    }
+}
+
+/// Offset of the first 4 KiB piece that is not blank, in a part aligned to 4 KiB; `None` if all is
+/// blank. `tell` gets the bytes read so far; an error from `tell` ends the search.
+pub fn first_used_byte(
+    device: &OwnedFd,
+    part: Range<u64>,
+    wanted: Blankness,
+    tell: &mut dyn FnMut(u64) -> Result<(), Errno>,
+) -> Result<Option<u64>, Errno> {
+    let path = format!("/proc/self/fd/{}", device.as_raw_fd());
+    let direct = rustix::fs::open(
+        path,
+        OFlags::RDONLY | OFlags::DIRECT | OFlags::CLOEXEC,
+        Mode::empty(),
+    )?;
+    let mut room = vec![0u8; READ_BYTES + ALIGNMENT];
+    let begin = room.as_ptr().align_offset(ALIGNMENT);
+    let room = room
+        .get_mut(begin..)
+        .and_then(|rest| rest.get_mut(..READ_BYTES))
+        .ok_or(Errno::NOMEM)?;
+    let mut at = part.start;
+    while at < part.end {
+        let length = usize::try_from(part.end - at)
+            .unwrap_or(READ_BYTES)
+            .min(READ_BYTES);
+        let piece = room.get_mut(..length).unwrap_or_default();
+        let count = match rustix::io::pread(&direct, &mut *piece, at) {
+            // A part that cannot be read does not count as blank.
+            Ok(0) => return Err(Errno::IO),
+            Ok(count) => count,
+            Err(Errno::INTR) => continue,
+            Err(e) => return Err(e),
+        };
+        let mut pieces = piece.get(..count).unwrap_or_default().chunks(ALIGNMENT);
+        if let Some(nth) = pieces.position(|piece| !wanted.is_blank(piece)) {
+            return Ok(Some(at + (nth * ALIGNMENT) as u64));
+        }
+        at += count as u64;
+        tell(at - part.start)?;
+    }
+    Ok(None)
+}
+
+/// Writes durable zeros: by a request to the device if possible (fallocate(2)), else by writing the
+/// bytes. `tell` gets the bytes cleared so far.
+pub fn clear_range(
+    device: &OwnedFd,
+    part: Range<u64>,
+    tell: &mut dyn FnMut(u64),
+) -> Result<(), Errno> {
+    let mut by_device = true;
+    let mut at = part.start;
+    while at < part.end {
+        let end = part.end.min(at + READ_BYTES as u64);
+        if by_device {
+            by_device =
+                rustix::fs::fallocate(device, FallocateFlags::ZERO_RANGE, at, end - at).is_ok();
+        }
+        if !by_device {
+            write_zeros(device, at..end)?;
+        }
+        at = end;
+        tell(at - part.start);
+    }
+    rustix::fs::fsync(device)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// The file is on a disk, because tmpfs may not support direct reads.
+    fn file_with(bytes: &[u8]) -> OwnedFd {
+        let file = tempfile::tempfile_in(env!("CARGO_MANIFEST_DIR")).unwrap();
+        std::os::unix::fs::FileExt::write_all_at(&file, bytes, 0).unwrap();
+        file.into()
+    }
+
+    fn first_used(file: &OwnedFd, length: u64, wanted: Blankness) -> Option<u64> {
+        first_used_byte(file, 0..length, wanted, &mut |_| Ok(())).unwrap()
+    }
+
+    #[test]
+    fn a_single_byte_anywhere_is_found_and_pieces_may_differ() {
+        let length = READ_BYTES + 8 * ALIGNMENT;
+        let mut bytes = vec![0u8; length];
+        bytes[2 * ALIGNMENT..3 * ALIGNMENT].fill(0xff);
+        assert_eq!(
+            first_used(&file_with(&bytes), length as u64, Blankness::ZerosOrOnes),
+            None
+        );
+        assert_eq!(
+            first_used(&file_with(&bytes), length as u64, Blankness::Zeros),
+            Some(2 * ALIGNMENT as u64)
+        );
+        for at in [
+            0,
+            1,
+            ALIGNMENT - 1,
+            2 * ALIGNMENT + 5,
+            READ_BYTES - 1,
+            READ_BYTES,
+            length - 1,
+        ] {
+            let mut bytes = bytes.clone();
+            bytes[at] ^= 1;
+            let found = first_used(&file_with(&bytes), length as u64, Blankness::ZerosOrOnes);
+            assert_eq!(found, Some((at / ALIGNMENT * ALIGNMENT) as u64), "{at}");
+        }
+    }
+
+    #[test]
+    fn what_ends_early_is_not_blank() {
+        let file = file_with(&[0; ALIGNMENT]);
+        assert_eq!(
+            first_used_byte(
+                &file,
+                0..3 * ALIGNMENT as u64,
+                Blankness::Zeros,
+                &mut |_| Ok(())
+            ),
+            Err(Errno::IO)
+        );
+        let stopped = first_used_byte(&file, 0..ALIGNMENT as u64, Blankness::Zeros, &mut |_| {
+            Err(Errno::CANCELED)
+        });
+        assert_eq!(stopped, Err(Errno::CANCELED));
+    }
+
+    #[test]
+    fn what_is_cleared_is_blank_and_nothing_beside_it_is_touched() {
+        let file = file_with(&[7; 4 * ALIGNMENT]);
+        clear_range(&file, ALIGNMENT as u64..3 * ALIGNMENT as u64, &mut |_| ()).unwrap();
+        let mut left = vec![0; 4 * ALIGNMENT];
+        rustix::io::pread(&file, &mut left[..], 0).unwrap();
+        let expect = [
+            [7; ALIGNMENT],
+            [0; ALIGNMENT],
+            [0; ALIGNMENT],
+            [7; ALIGNMENT],
+        ]
+        .concat();
+        assert!(left == expect);
+    }
+}

@@ -1,0 +1,392 @@
+//! The child side of a trial is the first process of its namespace. The child makes the loop file
+//! or locks the disk, then runs cells while its parents listen. A disk is cleared however the trial
+//! ends, unless the child is killed.
+
+use std::cell::Cell;
+use std::io;
+use std::path::{Path, PathBuf};
+use std::sync::mpsc::{self, Receiver};
+use std::time::Duration;
+
+use rustix::fd::OwnedFd;
+use rustix::fs::FileType;
+use rustix::io::Errno;
+
+use super::disk::{EraseTarget, LockedDisk};
+use super::extent::TrialExtent;
+use super::load;
+use super::loop_file::LoopFile;
+use super::messages::{MeasureRequest, TrialEvent, TrialJob, TrialPlace, TrialRequest};
+use super::mounted_candidate::MountedCandidate;
+use super::quiesce::wait_until_quiet;
+use super::shutdown::Shutdown;
+use super::timing::{LoadContext, TrialCounters};
+use crate::probes::{DiskCounterReader, PAGE_BYTES, Rng, WriteBuffer};
+use crate::subprocess::Channel;
+use crate::trial::{CellTarget, SEGMENT_BYTES, Sample, TrialBlock, TrialCell};
+
+/// Mount point of candidates, in a namespace that no other process sees. The directory exists
+/// everywhere and only root can replace it, so nobody can redirect the mount.
+const MOUNT_POINT: &str = "/tmp";
+
+/// Time after the limit until a trial ends by itself.
+const GRACE: Duration = Duration::from_secs(20);
+const MAX_BUDGET_SECONDS: f64 = 86_400.0;
+
+/// Most seconds per block for the bare extent, and for the host's file.
+const BARE_SECONDS: f64 = 0.5;
+
+/// Most characters of a cell's error that are kept, because programs can be verbose.
+const MAX_ERROR_CHARS: usize = 1_000;
+
+/// Bytes in holes that are allowed before the loads begin: a mounted file system may zero some
+/// blocks.
+const MAX_HOLE_BYTES: u64 = 1 << 20;
+
+/// Follows the requests of the parents. The process ends when the parents are gone.
+pub fn run_child(mut channel: Channel) -> io::Result<()> {
+    let end = Shutdown::default();
+    let orders = receive_requests(&end)?;
+    let done = match orders.recv() {
+        Ok(TrialRequest::Prepare(job)) => run_job(&job, &orders, &end, &mut channel),
+        Ok(TrialRequest::Clear(disk)) => clear_leftover(&disk, &end, &mut channel),
+        Ok(TrialRequest::Measure(_)) | Err(_) => Ok(()),
+    };
+    if let Err(why) = done {
+        let _ = channel.send(&TrialEvent::Failed(why));
+    }
+    // The parents end this process, and everything that it made ends with it.
+    while !end.is_over() && orders.recv().is_ok() {}
+    Ok(())
+}
+
+/// Receives requests in a thread, which ends the process when the channel closes.
+fn receive_requests(end: &Shutdown) -> io::Result<Receiver<TrialRequest>> {
+    let mut channel = Channel::from_stdout()?;
+    let (give, take) = mpsc::channel();
+    let end = end.clone();
+    let listens = move || {
+        while channel
+            .recv(None)
+            .is_ok_and(|order| give.send(order).is_ok())
+        {}
+        // Dropping the sender wakes a thread that waits for a request.
+        drop(give);
+        end.exit_process();
+    };
+    std::thread::Builder::new().spawn(listens)?;
+    Ok(take)
+}
+
+/// Ends this process, and everything in its namespaces, some time after the limit: stopped parents
+/// do not close the channel.
+fn start_watchdog(budget: f64, end: &Shutdown) -> Result<(), String> {
+    let longest = Duration::from_secs_f64(budget.clamp(0.0, MAX_BUDGET_SECONDS)) + GRACE;
+    let end = end.clone();
+    let wait = move || {
+        std::thread::sleep(longest);
+        end.exit_process();
+    };
+    std::thread::Builder::new()
+        .spawn(wait)
+        .map(drop)
+        .map_err(|e| format!("cannot start a thread: {e}"))
+}
+
+fn run_job(
+    job: &TrialJob,
+    orders: &Receiver<TrialRequest>,
+    end: &Shutdown,
+    channel: &mut Channel,
+) -> Result<(), String> {
+    start_watchdog(job.budget, end)?;
+    let place = rustix::fs::lstat(MOUNT_POINT).map(|found| FileType::from_raw_mode(found.st_mode));
+    if place != Ok(FileType::Directory) {
+        return Err(format!(
+            "{MOUNT_POINT} must be a plain directory, because a trial mounts its file system there; nothing was written"
+        ));
+    }
+    let extent = match &job.place {
+        TrialPlace::Directory(directory) => {
+            let mut tell = |bytes| drop(channel.send(&TrialEvent::Prepared(bytes)));
+            TrialExtent::Loop(LoopFile::create(
+                &PathBuf::from(directory.clone()),
+                job.bytes,
+                Path::new(MOUNT_POINT),
+                &mut tell,
+            )?)
+        }
+        TrialPlace::Disk(order) => TrialExtent::Disk(acquire_disk(order, job, end, channel)?),
+    };
+    let done = run_blocks(job, &extent, orders, end, channel);
+    let cleared = match &extent {
+        TrialExtent::Loop(_) => Ok(()),
+        TrialExtent::Disk(disk) => clear_disk(disk, channel),
+    };
+    match (done, cleared) {
+        (Ok(()), cleared) => cleared,
+        (Err(why), Ok(())) => Err(why),
+        (Err(why), Err(also)) => Err(format!("{why}; {also}")),
+    }
+}
+
+fn acquire_disk(
+    order: &EraseTarget,
+    job: &TrialJob,
+    end: &Shutdown,
+    channel: &mut Channel,
+) -> Result<LockedDisk, String> {
+    if !end.require_clear_at_end(job.bytes, 0.0) {
+        return Err("the trial is over; nothing was written".to_owned());
+    }
+    let mut tell = |bytes| {
+        let _ = channel.send(&TrialEvent::Prepared(bytes));
+        if end.is_over() {
+            Err(Errno::CANCELED)
+        } else {
+            Ok(())
+        }
+    };
+    LockedDisk::acquire(order, job.bytes, &mut tell)
+}
+
+/// Longest time in seconds that a cell may take: every load, doubled for the warm-up.
+fn max_cell_seconds(order: &MeasureRequest) -> f64 {
+    2.0 * order.load_seconds * order.loads.len() as f64
+}
+
+fn clear_disk(disk: &LockedDisk, channel: &mut Channel) -> Result<(), String> {
+    disk.clear(&mut |bytes| drop(channel.send(&TrialEvent::Clearing(bytes))))?;
+    let _ = channel.send(&TrialEvent::Cleared);
+    Ok(())
+}
+
+fn clear_leftover(
+    order: &EraseTarget,
+    end: &Shutdown,
+    channel: &mut Channel,
+) -> Result<(), String> {
+    let disk = LockedDisk::acquire_leftover(order)?;
+    if !end.require_clear_at_end(disk.bytes(), 0.0) {
+        return Err("the trial is over; nothing was written".to_owned());
+    }
+    clear_disk(&disk, channel)
+}
+
+fn run_blocks(
+    job: &TrialJob,
+    extent: &TrialExtent,
+    orders: &Receiver<TrialRequest>,
+    end: &Shutdown,
+    channel: &mut Channel,
+) -> Result<(), String> {
+    if channel
+        .send(&TrialEvent::Ready(extent.mount_source()?))
+        .is_err()
+    {
+        return Ok(());
+    }
+    let meters = TrialCounters {
+        own: extent.own_counters(),
+        flush_disks: extent.flush_counters(),
+        leaves: DiskCounterReader::new(&job.leaves),
+    };
+    let mut rng = Rng::new(job.seed);
+    let pages = load::write_buffer(rng.next_u64());
+    let initial_written = meters.own.read().map_or(0, |counters| counters.written);
+    let Ok(TrialRequest::Measure(order)) = orders.recv() else {
+        return Ok(());
+    };
+    if job.place.is_disk() && !end.require_clear_at_end(job.bytes, max_cell_seconds(&order)) {
+        return Ok(());
+    }
+    let arena = CellRunner {
+        job,
+        request: &order,
+        extent,
+        shutdown: end,
+        counters: &meters,
+        pages: &pages,
+        file_bytes_written: Cell::new(0),
+        initial_written,
+    };
+    while let Some(block) = arena.run_block(&mut rng, channel)? {
+        if channel.send(&TrialEvent::Block(block)).is_err() {
+            break;
+        }
+    }
+    Ok(())
+}
+
+struct CellRunner<'a> {
+    job: &'a TrialJob,
+    request: &'a MeasureRequest,
+    extent: &'a TrialExtent,
+    shutdown: &'a Shutdown,
+    counters: &'a TrialCounters,
+    pages: &'a WriteBuffer,
+    /// Bytes written directly to the loop file, not through the device.
+    file_bytes_written: Cell<u64>,
+    /// The device's count of written bytes at the start: the counters of a loop device outlive its
+    /// file.
+    initial_written: u64,
+}
+
+impl CellRunner<'_> {
+    /// Runs all cells in a new random order; `None` if the trial ends before the block does.
+    fn run_block(
+        &self,
+        rng: &mut Rng,
+        channel: &mut Channel,
+    ) -> Result<Option<TrialBlock>, String> {
+        let candidates = (0..self.request.candidates.len()).map(CellTarget::Candidate);
+        let runners = candidates.chain([CellTarget::Twin, CellTarget::Floor]);
+        let runners = runners
+            .chain(self.extent.open_loop_file().map(|_| CellTarget::Host))
+            .collect::<Vec<_>>();
+        let order = rng.permutation(runners.len());
+        // All candidates of a block have the same order of loads, which favours none. The order is
+        // new in each block, so that no method always runs first.
+        let loads = rng.permutation(self.request.loads.len());
+        let before = self.written_bytes();
+        let mut cells = Vec::new();
+        for (nth, runner) in order.iter().filter_map(|at| runners.get(*at)).enumerate() {
+            if self.shutdown.is_over() {
+                return Ok(None);
+            }
+            // After the end of the trial no parent receives the event.
+            let written = self.written_bytes().saturating_sub(before);
+            let _ = channel.send(&TrialEvent::Cell {
+                nth: nth + 1,
+                written,
+            });
+            let all = self.extent.setup_bytes()
+                + self.written_bytes().saturating_sub(self.initial_written);
+            if all > self.job.writes {
+                return Err("the trial reached the limit set by --writes".to_owned());
+            }
+            self.extent.check_unchanged()?;
+            cells.push(self.run_cell(*runner, &loads));
+        }
+        Ok(Some(TrialBlock {
+            cells,
+            written: self.written_bytes().saturating_sub(before),
+        }))
+    }
+
+    /// Bytes written so far to the device, and directly to the loop file.
+    fn written_bytes(&self) -> u64 {
+        let own = self
+            .counters
+            .own
+            .read()
+            .map_or(0, |counters| counters.written);
+        own + self.extent.filled_bytes() + self.file_bytes_written.get()
+    }
+
+    fn run_cell(&self, runner: CellTarget, loads: &[usize]) -> TrialCell {
+        let samples = match runner {
+            CellTarget::Candidate(at) => self.run_candidate(at, loads),
+            CellTarget::Twin => self.run_candidate(0, loads),
+            CellTarget::Floor => self.measure_bare_commits(
+                self.extent.open_direct(),
+                self.extent.bytes().saturating_sub(SEGMENT_BYTES),
+            ),
+            CellTarget::Host => {
+                let file = self.extent.open_loop_file().unwrap_or(Err(Errno::NODEV));
+                let samples = self.measure_bare_commits(file, self.extent.bytes());
+                let commits: u64 = samples.iter().flatten().map(|sample| sample.commits).sum();
+                self.file_bytes_written
+                    .set(self.file_bytes_written.get() + commits * PAGE_BYTES as u64);
+                samples
+            }
+        };
+        match samples {
+            Ok(samples) => TrialCell {
+                runner,
+                samples,
+                error: None,
+            },
+            Err(why) => {
+                let why = why.chars().take(MAX_ERROR_CHARS).collect();
+                TrialCell {
+                    runner,
+                    samples: Vec::new(),
+                    error: Some(why),
+                }
+            }
+        }
+    }
+
+    fn load_context(&self, seconds: f64) -> LoadContext<'_> {
+        LoadContext {
+            seconds,
+            pages: self.pages,
+            counters: self.counters,
+        }
+    }
+
+    fn measure_bare_commits(
+        &self,
+        file: Result<OwnedFd, Errno>,
+        at: u64,
+    ) -> Result<Vec<Sample>, String> {
+        let file = file.map_err(|e| format!("cannot open the extent: {e}"))?;
+        self.extent.fill_holes()?;
+        Ok(vec![load::run_bare_commits(
+            file,
+            at,
+            &self.load_context(self.request.load_seconds.min(BARE_SECONDS)),
+        )?])
+    }
+
+    /// Makes and mounts a candidate, waits until the file system is quiet, and runs the loads in
+    /// the order of `loads`.
+    fn run_candidate(&self, at: usize, loads: &[usize]) -> Result<Vec<Sample>, String> {
+        let candidate = self
+            .request
+            .candidates
+            .get(at)
+            .ok_or("there is no such candidate")?;
+        let mounted =
+            MountedCandidate::make_and_mount(candidate, self.extent, Path::new(MOUNT_POINT))?;
+        mounted.sync()?;
+        wait_until_quiet(&self.counters.own);
+        let samples = match self.extent.hole_bytes()? {
+            0..=MAX_HOLE_BYTES => self.run_loads(&mounted, loads),
+            _ => Err("the loop file has holes, so figures would differ from a disk's".to_owned()),
+        };
+        mounted.unmount()?;
+        samples
+    }
+
+    /// The samples are in the order of the record's loads, whatever `order` is.
+    fn run_loads(
+        &self,
+        mounted: &MountedCandidate<'_>,
+        order: &[usize],
+    ) -> Result<Vec<Sample>, String> {
+        let means = self.load_context(self.request.load_seconds);
+        let run = |load| {
+            self.check_running()
+                .and_then(|()| load::run_load(load, &mounted.log, &means))
+        };
+        let loads = order
+            .iter()
+            .filter_map(|at| Some((*at, *self.request.loads.get(*at)?)));
+        let mut done = loads
+            .map(|(at, load)| Ok((at, run(load)?)))
+            .collect::<Result<Vec<_>, String>>()?;
+        done.sort_by_key(|(at, _)| *at);
+        Ok(done.into_iter().map(|(_, sample)| sample).collect())
+    }
+
+    /// Fails once the trial is over, because nobody waits for the other loads of a cell.
+    fn check_running(&self) -> Result<(), String> {
+        if self.shutdown.is_over() {
+            Err("the trial is over".to_owned())
+        } else {
+            Ok(())
+        }
+    }
+}

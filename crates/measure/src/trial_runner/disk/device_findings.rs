@@ -1,0 +1,346 @@
+//! Findings of a trial about a device besides the facts: from sysfs, this host's configuration, and
+//! processes. A finding that could not be read is unknown, and [`super::free`] treats unknown as a
+//! refusal.
+
+use std::collections::BTreeSet;
+use std::fs;
+use std::io::ErrorKind;
+use std::os::fd::{AsRawFd as _, OwnedFd};
+use std::path::{Path, PathBuf};
+
+use rustix::fs::{FileType, Mode, OFlags};
+use rustix::io::Errno;
+
+use super::config_refs::{self, DeviceNames};
+use super::device_users;
+use super::disk_id::{DiskId, disk_identities, unique_disk_id};
+
+/// Unit of sizes and offsets in sysfs, in bytes.
+const SECTOR_BYTES: u64 = 512;
+
+/// The error is the reason that the finding could not be read.
+pub type Finding<T> = Result<T, String>;
+
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct DeviceFindings {
+    pub owner: u32,
+    /// True if every user can write to the device node.
+    pub is_open_to_all: bool,
+    /// Size in bytes.
+    pub size: Finding<u64>,
+    pub read_only: Finding<bool>,
+    pub removable: Finding<bool>,
+    /// True if the kernel hides the device, as for a path of a multipath disk.
+    pub hidden: bool,
+    /// Devices on top of this device or of its whole disk.
+    pub holders: Finding<Vec<String>>,
+    /// Partitions of the device; for a partition, others on the same sectors.
+    pub partitions: Finding<Vec<String>>,
+    /// True if a mount in any namespace, swap or an array has claimed the device.
+    pub claimed: Finding<bool>,
+    /// Processes that have the device open.
+    pub openers: Finding<Vec<String>>,
+    /// Users in the kernel that hold no claim: loop devices, and exports to other hosts.
+    pub exports: Finding<Vec<String>>,
+    pub mentions: Finding<Vec<String>>,
+    pub disk_id: Finding<DiskId>,
+}
+
+impl DeviceFindings {
+    /// True if the device may only be in use for a moment, as when udev probes a new device.
+    pub fn use_may_be_transient(&self) -> bool {
+        self.claimed == Ok(true) || self.openers.as_ref().is_ok_and(|all| !all.is_empty())
+    }
+}
+
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct BlockDevice {
+    pub number: u64,
+    pub name: String,
+    sysfs_directory: PathBuf,
+    /// sysfs directory of the whole disk.
+    disk_directory: PathBuf,
+}
+
+impl BlockDevice {
+    /// The error is a sentence.
+    pub fn from_number(number: u64) -> Result<Self, String> {
+        let link = format!(
+            "/sys/dev/block/{}:{}",
+            rustix::fs::major(number),
+            rustix::fs::minor(number)
+        );
+        let home = fs::canonicalize(&link).map_err(|e| format!("not found in sysfs: {e}"))?;
+        let is_part = is_partition(&home)?;
+        let disk_directory = if is_part {
+            home.parent().unwrap_or(&home).to_owned()
+        } else {
+            home.clone()
+        };
+        let name = home
+            .file_name()
+            .unwrap_or_default()
+            .to_string_lossy()
+            .into_owned();
+        Ok(Self {
+            number,
+            name,
+            sysfs_directory: home,
+            disk_directory,
+        })
+    }
+
+    pub fn is_partition(&self) -> bool {
+        self.sysfs_directory != self.disk_directory
+    }
+
+    /// Kernel name of the whole disk.
+    pub fn disk_name(&self) -> String {
+        self.disk_directory
+            .file_name()
+            .unwrap_or_default()
+            .to_string_lossy()
+            .into_owned()
+    }
+
+    /// Device node with the kernel's name, in which `!` stands for `/`.
+    pub fn device_node(&self) -> String {
+        format!("/dev/{}", self.name.replace('!', "/"))
+    }
+
+    /// Value of `diskseq`, which increases with every new disk; empty before Linux 5.15.
+    pub fn diskseq(&self) -> String {
+        fs::read_to_string(self.disk_directory.join("diskseq"))
+            .unwrap_or_default()
+            .trim()
+            .to_owned()
+    }
+
+    /// Offset on the whole disk, and size, in bytes.
+    pub fn offset_and_size(&self) -> Finding<(u64, u64)> {
+        let start = if self.is_partition() {
+            read_number(&self.sysfs_directory.join("start"))?
+        } else {
+            0
+        };
+        Ok((
+            start * SECTOR_BYTES,
+            read_number(&self.sysfs_directory.join("size"))? * SECTOR_BYTES,
+        ))
+    }
+
+    pub fn disk_id(&self) -> Finding<DiskId> {
+        unique_disk_id(&self.disk_name(), &disk_identities()).map_err(str::to_owned)
+    }
+
+    /// `held` is the open device node.
+    pub fn inspect(&self, held: &OwnedFd) -> Result<DeviceFindings, String> {
+        let node =
+            rustix::fs::fstat(held).map_err(|e| format!("cannot stat the device node: {e}"))?;
+        let flag = |path: PathBuf| Ok(read_number(&path)? != 0);
+        let numbers = self.device_numbers();
+        let of_numbers =
+            |look: fn(&[u64]) -> Finding<Vec<String>>| numbers.clone().and_then(|all| look(&all));
+        let mentions = || {
+            Ok(config_refs::files_naming_device(
+                &config_refs::read_config_files()?,
+                &self.device_names()?,
+            ))
+        };
+        Ok(DeviceFindings {
+            owner: node.st_uid,
+            is_open_to_all: node.st_mode & 0o002 != 0,
+            size: self.offset_and_size().map(|(_, size)| size),
+            read_only: flag(self.sysfs_directory.join("ro")),
+            removable: flag(self.disk_directory.join("removable")),
+            hidden: read_number(&self.disk_directory.join("hidden"))
+                .is_ok_and(|hidden| hidden != 0),
+            holders: self.holders(),
+            partitions: self.overlapping_partitions(),
+            claimed: is_claimed(held).map_err(|e| format!("O_EXCL: {e}")),
+            openers: of_numbers(device_users::find_openers),
+            exports: of_numbers(device_users::find_kernel_users),
+            mentions: mentions(),
+            disk_id: self.disk_id(),
+        })
+    }
+
+    /// New users or partitions, as words that follow the device's name; `None` without any. The
+    /// caller has to treat an error as a refusal.
+    pub fn describe_new_users(&self) -> Finding<Option<String>> {
+        let openers = device_users::find_openers(&self.device_numbers()?)?;
+        let lists = [
+            ("has partitions", self.overlapping_partitions()?),
+            ("is in use by", self.holders()?),
+            ("is open in", openers),
+        ];
+        let found = lists.into_iter().find(|(_, all)| !all.is_empty());
+        Ok(found.map(|(does, all)| format!("{does}: {}", all.join(", "))))
+    }
+
+    /// The device number, followed for a partition by that of the whole disk.
+    fn device_numbers(&self) -> Finding<Vec<u64>> {
+        let mut all = vec![self.number];
+        if self.is_partition() {
+            let text = read_text(&self.disk_directory.join("dev"))?;
+            let (major, minor) = text
+                .split_once(':')
+                .ok_or("sysfs shows no device number for the disk")?;
+            let of = |word: &str| {
+                word.parse::<u32>()
+                    .map_err(|e| format!("a device number: {e}"))
+            };
+            all.push(rustix::fs::makedev(of(major)?, of(minor)?));
+        }
+        Ok(all)
+    }
+
+    fn holders(&self) -> Finding<Vec<String>> {
+        let mut all = read_entry_names(&self.sysfs_directory.join("holders"))?;
+        if self.is_partition() {
+            all.extend(read_entry_names(&self.disk_directory.join("holders"))?);
+        }
+        Ok(all)
+    }
+
+    /// Other partitions on the same sectors.
+    fn overlapping_partitions(&self) -> Finding<Vec<String>> {
+        let (start, size) = self.offset_and_size()?;
+        let mut found = Vec::new();
+        for name in read_entry_names(&self.disk_directory)?
+            .into_iter()
+            .filter(|name| *name != self.name)
+        {
+            let home = self.disk_directory.join(&name);
+            if !is_partition(&home)? {
+                continue;
+            }
+            let (from, length) = (
+                read_number(&home.join("start"))? * SECTOR_BYTES,
+                read_number(&home.join("size"))? * SECTOR_BYTES,
+            );
+            if from < start + size && start < from + length {
+                found.push(name);
+            }
+        }
+        Ok(found)
+    }
+
+    fn device_names(&self) -> Finding<DeviceNames> {
+        let numbers = self.device_numbers()?;
+        let (mut links, mut resolved) = (BTreeSet::new(), BTreeSet::new());
+        for directory in read_entry_names("/dev/disk".as_ref()).unwrap_or_default() {
+            let home = Path::new("/dev/disk").join(&directory);
+            for name in read_entry_names(&home)? {
+                let path = home.join(&name);
+                let leads = rustix::fs::stat(&path).map(|found| found.st_rdev);
+                if leads.is_ok_and(|number| numbers.contains(&number)) {
+                    links.insert(path.to_string_lossy().into_owned());
+                }
+                if directory.starts_with("by-part") {
+                    resolved.insert(name);
+                }
+            }
+        }
+        let plate = disk_identities()
+            .into_iter()
+            .find(|plate| plate.name == self.disk_name());
+        let words = plate.map(|plate| [plate.serial, plate.wwn].into_iter().flatten().collect());
+        let part = self
+            .is_partition()
+            .then(|| read_text(&self.sysfs_directory.join("partition")))
+            .transpose()?;
+        let disk = format!("/dev/{}", self.disk_name().replace('!', "/"));
+        Ok(DeviceNames {
+            node: self.device_node(),
+            parent_disk: part.map(|number| (disk, number)),
+            links,
+            ids: words.unwrap_or_default(),
+            partition_links: resolved,
+        })
+    }
+}
+
+/// Opens a device for reading, only by the kernel's own name: a link, or a node made elsewhere,
+/// could lead to another device next time. The error is a sentence.
+pub fn open_device(path: &str) -> Result<(OwnedFd, BlockDevice), String> {
+    let cannot = |e: Errno| format!("cannot open {path}: {e}");
+    let place = rustix::fs::open(
+        path,
+        OFlags::PATH | OFlags::NOFOLLOW | OFlags::CLOEXEC,
+        Mode::empty(),
+    );
+    let place = place.map_err(cannot)?;
+    let found = rustix::fs::fstat(&place).map_err(cannot)?;
+    match FileType::from_raw_mode(found.st_mode) {
+        FileType::BlockDevice => {}
+        FileType::Symlink => {
+            let leads = fs::canonicalize(path)
+                .map(|to| crate::text::display_safe(to.as_os_str().as_encoded_bytes()));
+            let leads = leads.unwrap_or_else(|_| "the device itself".to_owned());
+            return Err(format!(
+                "{path} is a link; name the device it leads to: {leads}"
+            ));
+        }
+        _ => return Err(format!("{path} is not a block device")),
+    }
+    let device = BlockDevice::from_number(found.st_rdev).map_err(|why| format!("{path}: {why}"))?;
+    if device.device_node() != path {
+        return Err(format!(
+            "{path} is not the kernel's name of the device; name {}",
+            device.device_node()
+        ));
+    }
+    let held = reopen(&place, OFlags::RDONLY).map_err(cannot)?;
+    Ok((held, device))
+}
+
+/// Opens the device again through /proc/self/fd, so that no other device can take its place.
+pub fn reopen(held: &OwnedFd, flags: OFlags) -> Result<OwnedFd, Errno> {
+    let path = format!("/proc/self/fd/{}", held.as_raw_fd());
+    rustix::fs::open(
+        path,
+        flags | OFlags::NONBLOCK | OFlags::CLOEXEC,
+        Mode::empty(),
+    )
+}
+
+/// Tries a claim with O_EXCL and releases it at once.
+pub fn is_claimed(held: &OwnedFd) -> Result<bool, Errno> {
+    match reopen(held, OFlags::RDONLY | OFlags::EXCL) {
+        Ok(_) => Ok(false),
+        Err(Errno::BUSY) => Ok(true),
+        Err(e) => Err(e),
+    }
+}
+
+/// `home` is an entry of a disk's sysfs directory.
+fn is_partition(home: &Path) -> Finding<bool> {
+    match fs::metadata(home.join("partition")) {
+        Ok(_) => Ok(true),
+        Err(e) if matches!(e.kind(), ErrorKind::NotFound | ErrorKind::NotADirectory) => Ok(false),
+        Err(e) => Err(format!("{}: {e}", home.display())),
+    }
+}
+
+fn read_text(path: &Path) -> Finding<String> {
+    let text = fs::read_to_string(path).map_err(|e| format!("{}: {e}", path.display()))?;
+    Ok(text.trim().to_owned())
+}
+
+fn read_number(path: &Path) -> Finding<u64> {
+    read_text(path)?
+        .parse()
+        .map_err(|e| format!("{}: {e}", path.display()))
+}
+
+fn read_entry_names(directory: &Path) -> Finding<Vec<String>> {
+    let told = |e: std::io::Error| format!("{}: {e}", directory.display());
+    let entries = fs::read_dir(directory).map_err(told)?;
+    let name = |entry: std::io::Result<fs::DirEntry>| {
+        entry
+            .map(|entry| entry.file_name().to_string_lossy().into_owned())
+            .map_err(told)
+    };
+    entries.map(name).collect()
+}

@@ -1,0 +1,166 @@
+//! Users of a device that hold no claim in the kernel, so O_EXCL does not detect them. Such users
+//! are processes that have the device open (virtual machines, raw databases), loop devices, and
+//! kernel exports.
+
+use std::fs;
+use std::io;
+use std::path::Path;
+
+use rustix::fs::FileType;
+
+/// Other processes that have one of the devices open, such as `qemu (12)`. The error names the
+/// entry of /proc that could not be read.
+pub fn find_openers(numbers: &[u64]) -> Result<Vec<String>, String> {
+    let ourselves = fs::read_link("/proc/self").map_err(|e| format!("/proc/self: {e}"))?;
+    let mut found = Vec::new();
+    for entry in fs::read_dir("/proc").map_err(|e| format!("/proc: {e}"))? {
+        let entry = entry.map_err(|e| format!("/proc: {e}"))?;
+        let name = entry.file_name().to_string_lossy().into_owned();
+        if !name.bytes().all(|byte| byte.is_ascii_digit())
+            || ourselves.as_os_str() == entry.file_name()
+        {
+            continue;
+        }
+        let opened = match any_thread_has_open(&entry.path().join("task"), numbers) {
+            Ok(opened) => opened,
+            // The process has ended.
+            Err(e) if means_process_gone(&e) => false,
+            Err(e) => return Err(format!("/proc/{name}/fd: {e}")),
+        };
+        if opened {
+            let called = fs::read(entry.path().join("comm")).unwrap_or_default();
+            found.push(format!(
+                "{} ({name})",
+                crate::text::display_safe(called.trim_ascii())
+            ));
+        }
+    }
+    Ok(found)
+}
+
+fn means_process_gone(error: &io::Error) -> bool {
+    error.kind() == io::ErrorKind::NotFound
+        || error.raw_os_error() == Some(rustix::io::Errno::SRCH.raw_os_error())
+}
+
+/// Checks all threads, because the first may have ended while others hold the descriptor.
+fn any_thread_has_open(threads: &Path, numbers: &[u64]) -> io::Result<bool> {
+    for thread in fs::read_dir(threads)? {
+        match has_device_open(&thread?.path().join("fd"), numbers) {
+            Ok(false) => {}
+            Err(e) if means_process_gone(&e) => {}
+            found => return found,
+        }
+    }
+    Ok(false)
+}
+
+fn has_device_open(descriptors: &Path, numbers: &[u64]) -> io::Result<bool> {
+    for entry in fs::read_dir(descriptors)? {
+        if rustix::fs::stat(entry?.path()).is_ok_and(|found| is_listed_device(&found, numbers)) {
+            return Ok(true);
+        }
+    }
+    Ok(false)
+}
+
+fn is_listed_device(found: &rustix::fs::Stat, numbers: &[u64]) -> bool {
+    FileType::from_raw_mode(found.st_mode) == FileType::BlockDevice
+        && numbers.contains(&found.st_rdev)
+}
+
+/// Users in the kernel of one of the devices: loop devices, and exports to other hosts.
+pub fn find_kernel_users(numbers: &[u64]) -> Result<Vec<String>, String> {
+    let mut found = Vec::new();
+    for home in list_entries("/sys/block".as_ref())? {
+        let names = home
+            .file_name()
+            .unwrap_or_default()
+            .to_string_lossy()
+            .into_owned();
+        if names.starts_with("loop") && points_to_device(&home.join("loop/backing_file"), numbers)?
+        {
+            found.push(names);
+        }
+    }
+    let [nvme, scsi] = [
+        "/sys/kernel/config/nvmet/subsystems",
+        "/sys/kernel/config/target/core",
+    ]
+    .map(Path::new);
+    for subsystem in list_entries(nvme)? {
+        for space in list_entries(&subsystem.join("namespaces"))? {
+            if points_to_device(&space.join("device_path"), numbers)? {
+                found.push("an NVMe target".to_owned());
+            }
+        }
+    }
+    for adapter in list_entries(scsi)? {
+        for object in list_entries(&adapter)? {
+            if points_to_device(&object.join("udev_path"), numbers)? {
+                found.push("a SCSI target".to_owned());
+            }
+        }
+    }
+    Ok(found)
+}
+
+/// Empty if the directory is missing.
+fn list_entries(directory: &Path) -> Result<Vec<std::path::PathBuf>, String> {
+    let told = |e: io::Error| format!("{}: {e}", directory.display());
+    match fs::read_dir(directory) {
+        Ok(entries) => entries
+            .map(|entry| entry.map(|entry| entry.path()).map_err(told))
+            .collect(),
+        Err(e)
+            if matches!(
+                e.kind(),
+                io::ErrorKind::NotFound | io::ErrorKind::NotADirectory
+            ) =>
+        {
+            Ok(Vec::new())
+        }
+        Err(e) => Err(told(e)),
+    }
+}
+
+/// True if the path in `file` leads to one of the devices.
+fn points_to_device(file: &Path, numbers: &[u64]) -> Result<bool, String> {
+    match fs::read_to_string(file) {
+        Ok(path) => match rustix::fs::stat(path.trim()) {
+            Ok(found) => Ok(is_listed_device(&found, numbers)),
+            // A deleted file is not a device.
+            Err(_) if !path.trim_start().starts_with("/dev/") => Ok(false),
+            Err(e) => Err(format!(
+                "{}: {}: {e}",
+                file.display(),
+                crate::text::display_safe(path.trim().as_bytes())
+            )),
+        },
+        Err(e)
+            if matches!(
+                e.kind(),
+                io::ErrorKind::NotFound | io::ErrorKind::NotADirectory
+            ) =>
+        {
+            Ok(false)
+        }
+        // A loop device that has just gone gives this error.
+        Err(e) if e.raw_os_error() == Some(rustix::io::Errno::NXIO.raw_os_error()) => Ok(false),
+        Err(e) => Err(format!("{}: {e}", file.display())),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn nobody_has_open_what_is_not_there() {
+        assert_eq!(find_kernel_users(&[u64::MAX]), Ok(Vec::new()));
+        assert!(has_device_open(Path::new("/proc/self/fd"), &[u64::MAX]).is_ok_and(|open| !open));
+        assert!(
+            has_device_open(Path::new("/proc/0/fd"), &[]).is_err_and(|e| means_process_gone(&e))
+        );
+    }
+}

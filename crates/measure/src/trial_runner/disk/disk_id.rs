@@ -1,0 +1,175 @@
+//! The id by which the user names a disk: the serial number, or else the WWN.
+//!
+//! An id that two disks share identifies neither disk. Namespaces of an NVMe drive share a serial
+//! number, paths to one unit share both ids, and some makers reuse a serial number.
+
+use std::fs;
+use std::path::Path;
+
+use serde::{Deserialize, Serialize};
+
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct DiskIdentity {
+    pub name: String,
+    pub serial: Option<String>,
+    pub wwn: Option<String>,
+}
+
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub enum DiskId {
+    Serial(String),
+    Wwn(String),
+}
+
+impl DiskId {
+    pub fn as_str(&self) -> &str {
+        match self {
+            Self::Serial(word) | Self::Wwn(word) => word,
+        }
+    }
+
+    pub fn label(&self) -> &'static str {
+        match self {
+            Self::Serial(_) => "serial number",
+            Self::Wwn(_) => "WWN",
+        }
+    }
+
+    /// Blanks in `typed` are normalised.
+    pub fn matches(&self, typed: &str) -> bool {
+        normalise_id(typed).is_some_and(|typed| typed == self.as_str())
+    }
+}
+
+/// The disk's serial number, or else its WWN, if no other disk has the same; the error is the end
+/// of a sentence about the disk.
+pub fn unique_disk_id(name: &str, all: &[DiskIdentity]) -> Result<DiskId, &'static str> {
+    let own = all
+        .iter()
+        .find(|plate| plate.name == name)
+        .ok_or("is on no disk that sysfs lists")?;
+    let alone = |of: fn(&DiskIdentity) -> Option<&String>| {
+        let word = of(own)?;
+        let shares = |other: &&DiskIdentity| other.name != name && of(other) == Some(word);
+        all.iter().find(shares).is_none().then(|| word.clone())
+    };
+    let serial = alone(|plate| plate.serial.as_ref()).map(DiskId::Serial);
+    serial
+        .or_else(|| alone(|plate| plate.wwn.as_ref()).map(DiskId::Wwn))
+        .ok_or("has neither a serial number nor a WWN of its own, so it cannot be distinguished from other disks")
+}
+
+/// Normalises blanks. `None` for an id of nothing but zeros, and for characters that no keyboard
+/// types.
+fn normalise_id(word: &str) -> Option<String> {
+    let word = word.split_whitespace().collect::<Vec<_>>().join(" ");
+    let types = word
+        .bytes()
+        .all(|byte| byte.is_ascii_graphic() || byte == b' ');
+    let tells = word
+        .bytes()
+        .any(|byte| byte.is_ascii_alphanumeric() && byte != b'0');
+    (types && tells && (2..=128).contains(&word.len())).then_some(word)
+}
+
+/// Parses the serial number in a SCSI disk's VPD page 80h: a header of four bytes with the length,
+/// then the number (SPC, Unit Serial Number).
+fn scsi_serial(page: &[u8]) -> Option<String> {
+    let ([_, 0x80, high, low], rest) = page.split_first_chunk::<4>()? else {
+        return None;
+    };
+    let length = usize::from(u16::from_be_bytes([*high, *low]));
+    normalise_id(std::str::from_utf8(rest.get(..length.min(rest.len()))?).ok()?)
+}
+
+/// Ids of all whole disks, except disks that the kernel hides because they are paths of a multipath
+/// disk.
+pub fn disk_identities() -> Vec<DiskIdentity> {
+    let names = fs::read_dir("/sys/block").into_iter().flatten().flatten();
+    let shown = |home: &Path, file: &str| normalise_id(&fs::read_to_string(home.join(file)).ok()?);
+    let plate = |entry: fs::DirEntry| {
+        let home = entry.path();
+        if fs::read_to_string(home.join("hidden")).is_ok_and(|says| says.trim() == "1") {
+            return None;
+        }
+        let page = || scsi_serial(&fs::read(home.join("device/vpd_pg80")).ok()?);
+        let serial = shown(&home, "serial")
+            .or_else(|| shown(&home, "device/serial"))
+            .or_else(page);
+        let wwn = shown(&home, "wwid").or_else(|| shown(&home, "device/wwid"));
+        Some(DiskIdentity {
+            name: entry.file_name().to_str()?.to_owned(),
+            serial,
+            wwn,
+        })
+    };
+    names.filter_map(plate).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn identity_with(name: &str, serial: &str, wwn: &str) -> DiskIdentity {
+        DiskIdentity {
+            name: name.to_owned(),
+            serial: normalise_id(serial),
+            wwn: normalise_id(wwn),
+        }
+    }
+
+    #[test]
+    fn only_a_word_of_its_own_names_a_disk() {
+        let all = [
+            identity_with("sda", "S1", "naa.1"),
+            identity_with("nvme0n1", "N1", "eui.1"),
+            identity_with("nvme0n2", "N1", "eui.2"),
+            identity_with("sdb", "P1", "naa.9"),
+            identity_with("sdc", "P1", "naa.9"),
+            identity_with("vda", "", ""),
+            identity_with("vdb", "0000", "0000000"),
+        ];
+        assert_eq!(
+            unique_disk_id("sda", &all),
+            Ok(DiskId::Serial("S1".to_owned()))
+        );
+        assert_eq!(
+            unique_disk_id("nvme0n2", &all),
+            Ok(DiskId::Wwn("eui.2".to_owned())),
+            "shared by name spaces"
+        );
+        for name in ["sdb", "sdc", "vda", "vdb", "gone"] {
+            assert!(unique_disk_id(name, &all).is_err(), "{name}");
+        }
+    }
+
+    #[test]
+    fn words_are_typed_with_any_blanks_and_nothing_else_different() {
+        let known = DiskId::Wwn("t10.ATA Disk 7".to_owned());
+        assert!(known.matches("t10.ATA Disk 7") && known.matches("  t10.ATA   Disk 7\n"));
+        for typed in [
+            "",
+            "yes",
+            "t10.ATA Disk",
+            "T10.ATA DISK 7",
+            "t10.ATA Disk 77",
+        ] {
+            assert!(!known.matches(typed), "{typed}");
+        }
+        assert_eq!(normalise_id("\u{1b}[2J1"), None);
+    }
+
+    #[test]
+    fn page_80_is_read_by_its_length() {
+        assert_eq!(
+            scsi_serial(b"\0\x80\0\x04S123garbage"),
+            Some("S123".to_owned())
+        );
+        assert_eq!(scsi_serial(b"\0\x80\0\xffS1 "), Some("S1".to_owned()));
+        assert_eq!(
+            (scsi_serial(b"\0\x83\0\x04S123"), scsi_serial(b"\0\x80")),
+            (None, None)
+        );
+        assert_eq!(scsi_serial(b"\0\x80\0\x04\0\0\0\0"), None);
+    }
+}

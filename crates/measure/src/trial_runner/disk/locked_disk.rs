@@ -1,0 +1,498 @@
+//! A disk given to a trial, held open and locked: proven free before anything is written, checked
+//! before every cell, cleared at the end.
+//!
+//! While the disk is open, the kernel gives its number to no other disk. mkfs and mount get the
+//! descriptor by its path in /proc.
+//!
+//! File systems stay within the extent. mkfs.xfs also clears the device's last 128 KiB, so the last
+//! MiB belongs to the trial too. The last MiB is checked like the extent and holds the mark.
+
+use std::cell::{Cell, RefCell};
+use std::os::fd::{AsRawFd as _, OwnedFd};
+use std::time::{Duration, Instant};
+
+use rustix::fs::{FileType, FlockOperation, OFlags};
+use rustix::io::Errno;
+use serde::{Deserialize, Serialize};
+
+use super::device_findings::{BlockDevice, is_claimed, open_device, reopen};
+use super::disk_id::DiskId;
+use super::erase_refusal::erase_refusal_by_findings;
+use super::foreign_signatures::{self, BEGINNING_BYTES};
+use super::trial_mark::{
+    LAST_BYTES, MARK_BYTES, SUPERBLOCK_BYTES, TrialId, TrialMark, Uuid, superblock_uuids, uuid_text,
+};
+use crate::safe_path::random_u64;
+use crate::trial_runner::blank::{Blankness, clear_range, first_used_byte};
+
+/// Time that other programs may have the device open, as udev does when a device appears, before
+/// the device counts as used.
+const USE_TIMEOUT: Duration = Duration::from_secs(5);
+
+/// The disk that the user agreed to erase, in its state at that time.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct EraseTarget {
+    pub node: String,
+    pub number: u64,
+    /// Value of `diskseq`, which increases with every new disk; empty before Linux 5.15.
+    pub sequence: String,
+    /// Offset on the whole disk, and size, in bytes.
+    pub extent: (u64, u64),
+    pub known_by: DiskId,
+}
+
+/// A device that was inspected but not locked.
+#[derive(Debug)]
+pub struct InspectedDisk {
+    /// The disk that the user would agree to erase.
+    pub target: EraseTarget,
+    /// Mark that an earlier trial left on the disk.
+    pub leftover_mark: Option<TrialMark>,
+    /// Reason that the leftovers of that trial must not be cleared.
+    pub clear_refusal: Option<&'static str>,
+    descriptor: OwnedFd,
+    device: BlockDevice,
+}
+
+impl InspectedDisk {
+    /// The error is a sentence.
+    pub fn inspect(path: &str) -> Result<Self, String> {
+        let (held, place) = open_device(path)?;
+        let known_by = place.disk_id().map_err(|why| format!("{path} {why}"))?;
+        let extent = place
+            .offset_and_size()
+            .map_err(|why| format!("{path} has an unknown size: {why}"))?;
+        let read = |at, length| {
+            read_exact_at(&held, at, length).map_err(|e| format!("cannot read {path}: {e}"))
+        };
+        let left = match extent.1.checked_sub(LAST_BYTES) {
+            Some(at) => TrialMark::decode(&read(at, MARK_BYTES)?),
+            None => None,
+        };
+        let clear_refusal = match &left {
+            Some(mark) => mark.clear_refusal(
+                &known_by,
+                extent.1,
+                &superblock_uuids(&read(0, SUPERBLOCK_BYTES)?),
+            ),
+            None => None,
+        };
+        let (number, sequence) = (place.number, place.diskseq());
+        let target = EraseTarget {
+            node: path.to_owned(),
+            number,
+            sequence,
+            extent,
+            known_by,
+        };
+        Ok(Self {
+            target,
+            leftover_mark: left,
+            clear_refusal,
+            descriptor: held,
+            device: place,
+        })
+    }
+
+    /// Reason that the findings forbid erasing the disk now; `None` if they allow it. A program
+    /// that only probes the disk gets time to finish.
+    pub fn erase_refusal(&self, bytes: u64) -> Option<String> {
+        let begun = Instant::now();
+        loop {
+            let (why, may_pass) = match self.device.inspect(&self.descriptor) {
+                Ok(found) => (
+                    erase_refusal_by_findings(&found, bytes),
+                    found.use_may_be_transient(),
+                ),
+                Err(why) => (Some(why), false),
+            };
+            if why.is_none() || !may_pass || begun.elapsed() > USE_TIMEOUT {
+                return why.map(|why| format!("{} {why}", self.target.node));
+            }
+            std::thread::sleep(Duration::from_millis(200));
+        }
+    }
+}
+
+pub struct LockedDisk {
+    descriptor: OwnedFd,
+    device: BlockDevice,
+    target: EraseTarget,
+    bytes: u64,
+    trial_id: TrialId,
+    mkfs_count: Cell<u16>,
+    last_uuid: RefCell<Option<Uuid>>,
+    /// True if anything was unexpected after a write; then nothing more is written.
+    is_doubtful: Cell<bool>,
+}
+
+impl LockedDisk {
+    /// Locks a disk that is proven free: the disk is inspected again, and everything that will be
+    /// written is read first. `tell` gets the progress; an error from `tell` ends the read. The
+    /// error is a sentence.
+    pub fn acquire(
+        order: &EraseTarget,
+        bytes: u64,
+        tell: &mut dyn FnMut(u64) -> Result<(), Errno>,
+    ) -> Result<Self, String> {
+        let disk = Self::open_and_lock(order, bytes, TrialId::from_random(random_u64()))?;
+        // The disk is claimed while it is read and marked, so that no other program uses it
+        // meanwhile.
+        let claim = disk.open_exclusively()?;
+        let end = order.extent.1;
+        for part in [end - LAST_BYTES..end, 0..bytes] {
+            match first_used_byte(&disk.descriptor, part, Blankness::ZerosOrOnes, tell) {
+                Ok(None) => {}
+                Ok(Some(at)) => {
+                    return Err(format!(
+                        "{} is not free: it holds data at byte {at}; nothing was written",
+                        order.node
+                    ));
+                }
+                Err(e) => {
+                    return Err(format!(
+                        "cannot read {}: {e}; nothing was written",
+                        order.node
+                    ));
+                }
+            }
+        }
+        disk.check_no_new_users()?;
+        disk.write_mark(true)?;
+        drop(claim);
+        Ok(disk)
+    }
+
+    /// Locks a disk that has leftovers of an earlier trial. The error is a sentence.
+    pub fn acquire_leftover(order: &EraseTarget) -> Result<Self, String> {
+        let shown = InspectedDisk::inspect(&order.node)?;
+        let mark = shown
+            .leftover_mark
+            .as_ref()
+            .ok_or_else(|| format!("no trial left anything on {}", order.node))?;
+        if let Some(why) = shown.clear_refusal {
+            return Err(format!("{} is not cleared: {why}", order.node));
+        }
+        let disk = Self::open_and_lock(order, mark.bytes, mark.trial_id)?;
+        // The mark is read again, now that the disk is locked.
+        let again = disk.read(order.extent.1 - LAST_BYTES, MARK_BYTES)?;
+        if TrialMark::decode(&again).as_ref() != Some(mark) {
+            return Err(format!(
+                "{} changed while it was checked; nothing was written",
+                order.node
+            ));
+        }
+        disk.check_no_new_users()?;
+        let blank = || {
+            first_used_byte(
+                &disk.descriptor,
+                0..SUPERBLOCK_BYTES as u64,
+                Blankness::ZerosOrOnes,
+                &mut |_| Ok(()),
+            )
+        };
+        if superblock_uuids(&disk.read(0, SUPERBLOCK_BYTES)?).is_empty() && blank() != Ok(None) {
+            return Err(format!(
+                "{} holds data that no trial is known to have written, so it is not cleared; check it and clear it by hand",
+                order.node
+            ));
+        }
+        Ok(disk)
+    }
+
+    fn open_and_lock(order: &EraseTarget, bytes: u64, seal: TrialId) -> Result<Self, String> {
+        let shown = InspectedDisk::inspect(&order.node)?;
+        if shown.target != *order {
+            return Err(format!(
+                "{} is a different disk now; nothing was written",
+                order.node
+            ));
+        }
+        if let Some(why) = shown.erase_refusal(bytes) {
+            return Err(format!("{why}; nothing was written"));
+        }
+        let InspectedDisk {
+            descriptor: held,
+            device: place,
+            target: order,
+            ..
+        } = shown;
+        // The device is opened for writing only after all checks.
+        let held =
+            reopen(&held, OFlags::RDWR).map_err(|e| format!("cannot open {}: {e}", order.node))?;
+        lock_device(&held, &order.node)?;
+        let disk = Self {
+            descriptor: held,
+            device: place,
+            target: order,
+            bytes,
+            trial_id: seal,
+            mkfs_count: Cell::new(0),
+            last_uuid: RefCell::new(None),
+            is_doubtful: Cell::new(false),
+        };
+        disk.check_identity()?;
+        Ok(disk)
+    }
+
+    /// Checks that the disk is still the same, is unused, and holds only data of this trial. The
+    /// error is a sentence.
+    pub fn check_unchanged_and_unused(&self) -> Result<(), String> {
+        if self.is_doubtful.get() {
+            return Err(format!(
+                "{} was not as expected after a write, so nothing more is written to it",
+                self.target.node
+            ));
+        }
+        self.check_identity()?;
+        self.check_unclaimed()?;
+        self.check_no_new_users()?;
+        let found = superblock_uuids(&self.read(0, SUPERBLOCK_BYTES)?);
+        let last = self.last_uuid.borrow();
+        let has_last = last.as_ref().is_none_or(|last| found.contains(last));
+        if has_last && found.iter().all(|uuid| self.trial_id.owns(uuid)) {
+            return Ok(());
+        }
+        Err(format!(
+            "{} holds data that this trial did not write, so nothing more is written to it",
+            self.target.node
+        ))
+    }
+
+    fn check_identity(&self) -> Result<(), String> {
+        let EraseTarget {
+            node,
+            number,
+            sequence,
+            extent,
+            known_by,
+        } = &self.target;
+        let found =
+            rustix::fs::fstat(&self.descriptor).map_err(|e| format!("cannot stat {node}: {e}"))?;
+        let is_it = FileType::from_raw_mode(found.st_mode) == FileType::BlockDevice
+            && found.st_rdev == *number;
+        let place = BlockDevice::from_number(*number).map_err(|why| format!("{node}: {why}"))?;
+        let same = place == self.device
+            && place.diskseq() == *sequence
+            && place.offset_and_size().as_ref() == Ok(extent)
+            && place.disk_id().as_ref() == Ok(known_by);
+        if is_it && same {
+            Ok(())
+        } else {
+            Err(format!("{node} is no longer the disk of this trial"))
+        }
+    }
+
+    /// Tries a claim and releases it, because mkfs and mount claim the device themselves.
+    fn check_unclaimed(&self) -> Result<(), String> {
+        let begun = Instant::now();
+        loop {
+            match is_claimed(&self.descriptor) {
+                Ok(false) => return Ok(()),
+                // The kernel may release an unmounted device a moment later.
+                Ok(true) if begun.elapsed() < USE_TIMEOUT => {
+                    std::thread::sleep(Duration::from_millis(20));
+                }
+                Ok(true) => {
+                    return Err(format!("{} is in use by another program", self.target.node));
+                }
+                Err(e) => return Err(format!("cannot open {}: {e}", self.target.node)),
+            }
+        }
+    }
+
+    /// Checks for new partitions, holders, openers and signatures. The error is a sentence.
+    fn check_no_new_users(&self) -> Result<(), String> {
+        let EraseTarget { node, extent, .. } = &self.target;
+        let begun = Instant::now();
+        while let Some(who) = self
+            .device
+            .describe_new_users()
+            .map_err(|why| format!("{node} may be in use: {why}"))?
+        {
+            if begun.elapsed() > USE_TIMEOUT {
+                return Err(format!("{node} {who}"));
+            }
+            // udev opens a device for a moment after a writer has closed it.
+            std::thread::sleep(Duration::from_millis(50));
+        }
+        let length = BEGINNING_BYTES.min(usize::try_from(extent.1).unwrap_or(BEGINNING_BYTES));
+        let last = self.read(
+            extent.1 - LAST_BYTES,
+            usize::try_from(LAST_BYTES).unwrap_or(MARK_BYTES),
+        )?;
+        let found =
+            foreign_signatures::find_foreign_signatures(extent.1, self.read(0, length)?, last);
+        if found.is_empty() {
+            return Ok(());
+        }
+        Err(format!(
+            "{node} holds data that this trial did not write: {}",
+            found.join(", ")
+        ))
+    }
+
+    /// Claims the device until the result is dropped. The error is a sentence.
+    fn open_exclusively(&self) -> Result<OwnedFd, String> {
+        self.check_unclaimed()?;
+        reopen(&self.descriptor, OFlags::RDONLY | OFlags::EXCL)
+            .map_err(|e| format!("cannot claim {}: {e}", self.target.node))
+    }
+
+    /// `is_changing` records in the mark that a superblock may be missing.
+    fn write_mark(&self, is_changing: bool) -> Result<(), String> {
+        let disk = self.target.known_by.as_str().to_owned();
+        let mark = TrialMark {
+            bytes: self.bytes,
+            trial_id: self.trial_id,
+            is_changing,
+            disk,
+        }
+        .encode();
+        let done = rustix::io::pwrite(&self.descriptor, &mark, self.target.extent.1 - LAST_BYTES)
+            .and_then(|count| {
+                if count == mark.len() {
+                    Ok(())
+                } else {
+                    Err(Errno::IO)
+                }
+            })
+            .and_then(|()| rustix::fs::fsync(&self.descriptor));
+        done.map_err(|e| format!("cannot mark {}: {e}", self.target.node))
+    }
+
+    /// Call before mkfs; returns the UUID of the new file system. The error is a sentence.
+    pub fn begin_mkfs(&self) -> Result<String, String> {
+        self.check_unchanged_and_unused()?;
+        self.write_mark(true)?;
+        self.mkfs_count.set(
+            self.mkfs_count
+                .get()
+                .checked_add(1)
+                .ok_or("a trial cannot make more file systems")?,
+        );
+        let uuid = self.trial_id.filesystem_uuid(self.mkfs_count.get());
+        self.last_uuid.replace(None);
+        Ok(uuid_text(&uuid))
+    }
+
+    /// Call after mkfs. An error is a sentence and ends the trial.
+    pub fn finish_mkfs(&self) -> Result<(), String> {
+        let done = self.check_new_superblock();
+        self.is_doubtful.set(done.is_err());
+        done
+    }
+
+    fn check_new_superblock(&self) -> Result<(), String> {
+        let uuid = self.trial_id.filesystem_uuid(self.mkfs_count.get());
+        if !superblock_uuids(&self.read(0, SUPERBLOCK_BYTES)?).contains(&uuid) {
+            return Err(format!(
+                "{} does not hold the file system that was just made",
+                self.target.node
+            ));
+        }
+        self.last_uuid.replace(Some(uuid));
+        self.check_unchanged_and_unused()?;
+        self.write_mark(false)
+    }
+
+    /// Clears the extent, reads it back, and clears the mark last. `tell` gets the progress. The
+    /// error is a sentence.
+    pub fn clear(&self, tell: &mut dyn FnMut(u64)) -> Result<(), String> {
+        // A doubt about an earlier write must not prevent clearing; everything else is checked.
+        self.is_doubtful.set(false);
+        self.check_unchanged_and_unused()?;
+        let claim = self.open_exclusively()?;
+        self.write_mark(true)?;
+        let told = |e: Errno| format!("cannot clear {}: {e}", self.target.node);
+        clear_range(&self.descriptor, 0..self.bytes, tell).map_err(told)?;
+        let left = first_used_byte(
+            &self.descriptor,
+            0..self.bytes,
+            Blankness::Zeros,
+            &mut |_| Ok(()),
+        )
+        .map_err(told)?;
+        if let Some(at) = left {
+            return Err(format!(
+                "{} was cleared but still holds data at byte {at}",
+                self.target.node
+            ));
+        }
+        let end = self.target.extent.1;
+        let done = clear_range(&self.descriptor, end - LAST_BYTES..end, &mut |_| ()).map_err(told);
+        drop(claim);
+        done
+    }
+
+    /// Path of the descriptor, for child processes.
+    pub fn descriptor_path(&self) -> Result<String, String> {
+        // /proc may show another process namespace, in which this process has another number.
+        let ourselves =
+            std::fs::read_link("/proc/self").map_err(|e| format!("cannot read /proc/self: {e}"))?;
+        Ok(format!(
+            "/proc/{}/fd/{}",
+            ourselves.display(),
+            self.descriptor.as_raw_fd()
+        ))
+    }
+
+    /// Opens the device again for direct I/O, and claims it.
+    pub fn open_direct(&self) -> Result<OwnedFd, Errno> {
+        reopen(
+            &self.descriptor,
+            OFlags::RDWR | OFlags::DIRECT | OFlags::EXCL,
+        )
+    }
+
+    pub fn kernel_name(&self) -> &str {
+        &self.device.name
+    }
+
+    /// Kernel name of the whole disk, which counts the flushes.
+    pub fn disk_name(&self) -> String {
+        self.device.disk_name()
+    }
+
+    pub fn bytes(&self) -> u64 {
+        self.bytes
+    }
+
+    fn read(&self, at: u64, length: usize) -> Result<Vec<u8>, String> {
+        read_exact_at(&self.descriptor, at, length)
+            .map_err(|e| format!("cannot read {}: {e}", self.target.node))
+    }
+}
+
+/// Fails if fewer than `length` bytes can be read.
+fn read_exact_at(held: &OwnedFd, at: u64, length: usize) -> Result<Vec<u8>, Errno> {
+    let mut bytes = vec![0; length];
+    let mut done = 0;
+    while let Some(rest) = bytes.get_mut(done..).filter(|rest| !rest.is_empty()) {
+        match rustix::io::pread(held, rest, at + done as u64) {
+            Ok(0) => return Err(Errno::IO),
+            Ok(count) => done += count,
+            Err(Errno::INTR) => {}
+            Err(e) => return Err(e),
+        }
+    }
+    Ok(bytes)
+}
+
+/// Locks a device node: udev leaves a locked device alone, and nothing mounts it automatically
+/// (systemd.io/BLOCK_DEVICE_LOCKING). The wait is for udev, which may be probing the device.
+pub fn lock_device(held: &OwnedFd, named: &str) -> Result<(), String> {
+    let begun = Instant::now();
+    loop {
+        match rustix::fs::flock(held, FlockOperation::NonBlockingLockExclusive) {
+            Ok(()) => return Ok(()),
+            Err(Errno::WOULDBLOCK | Errno::INTR) if begun.elapsed() < USE_TIMEOUT => {
+                std::thread::sleep(Duration::from_millis(20));
+            }
+            Err(Errno::WOULDBLOCK | Errno::INTR) => {
+                return Err(format!("{named} is locked by another process"));
+            }
+            Err(e) => return Err(format!("cannot lock {named}: {e}")),
+        }
+    }
+}

@@ -1,0 +1,274 @@
+//! One load on one candidate: clients that commit to a log for a given time.
+//!
+//! Clients share flushes as in PostgreSQL (`XLogFlush` in xlog.c). A client that finds no other
+//! client flushing becomes the leader and writes everything inserted so far, while other clients
+//! wait.
+
+use std::path::Path;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::{Condvar, Mutex, PoisonError};
+use std::time::Duration;
+
+use rustix::fs::{Mode, OFlags};
+use rustix::io::Errno;
+
+use super::file_load;
+use super::timing::{LoadContext, run_serial_commits, run_sessions};
+use crate::measure::Method;
+use crate::probes::{CommitWriter, PAGE_BYTES, Rng, WriteBuffer, open_flags};
+use crate::trial::{CommitShape, SEGMENT_BYTES, Sample, TrialLoad};
+
+/// Most pages that a leader writes at once.
+const MAX_PAGES: u64 = 16;
+
+/// Size of the file that a neighbour overwrites.
+const NEIGHBOUR_BYTES: u64 = 32 << 20;
+
+pub fn write_buffer(seed: u64) -> WriteBuffer {
+    #[expect(clippy::cast_possible_truncation, reason = "a few pages")]
+    WriteBuffer::random(PAGE_BYTES * MAX_PAGES as usize, &mut Rng::new(seed))
+}
+
+pub fn run_load(load: TrialLoad, log: &Path, means: &LoadContext<'_>) -> Result<Sample, String> {
+    let said = |e: Errno| format!("{}: {e}", load.name());
+    match load.shape {
+        CommitShape::Usual => run_shared_sessions(
+            load.clients,
+            &open_segment(log, Method::Fdatasync).map_err(said)?,
+            means,
+        ),
+        CommitShape::TwoPages => run_single_session(
+            &open_segment(log, Method::Fdatasync).map_err(said)?,
+            2,
+            SEGMENT_BYTES,
+            means,
+        ),
+        CommitShape::OpenDatasync => run_single_session(
+            &open_segment(log, Method::OpenDatasync).map_err(said)?,
+            1,
+            SEGMENT_BYTES,
+            means,
+        ),
+        CommitShape::Fsync => run_single_session(
+            &open_segment(log, Method::Fsync).map_err(said)?,
+            1,
+            SEGMENT_BYTES,
+            means,
+        ),
+        CommitShape::OpenSync => run_single_session(
+            &open_segment(log, Method::OpenSync).map_err(said)?,
+            1,
+            SEGMENT_BYTES,
+            means,
+        ),
+        CommitShape::Appends => {
+            let file = create_file(&log.join("growing"), OFlags::empty()).map_err(said)?;
+            // The offset never wraps, because the load ends long before.
+            let sample = run_single_session(
+                &CommitWriter::new(Method::Fdatasync, file),
+                1,
+                u64::MAX / 2,
+                means,
+            );
+            rustix::fs::unlink(log.join("growing"))
+                .map_err(said)
+                .and(sample)
+        }
+        CommitShape::Files => file_load::run_file_load(load.clients, log, means),
+        CommitShape::Neighbour => run_with_neighbour(
+            &open_segment(log, Method::Fdatasync).map_err(said)?,
+            log,
+            means,
+        ),
+        CommitShape::WriteOnly => Err(format!("{}: only walwise 0.1 ran this load", load.name())),
+    }
+}
+
+/// One-page commits one after the other, at an offset of an open file or device. The bare extent
+/// and the host's file are measured like this.
+pub fn run_bare_commits(
+    file: rustix::fd::OwnedFd,
+    at: u64,
+    means: &LoadContext<'_>,
+) -> Result<Sample, String> {
+    let writer = CommitWriter::new(Method::FdatasyncDirect, file);
+    let mut offset = 0;
+    run_serial_commits(means, || {
+        let place = at + offset;
+        offset = (offset + PAGE_BYTES as u64) % SEGMENT_BYTES;
+        writer
+            .commit(means.pages.bytes(PAGE_BYTES), place)
+            .map(|timing| timing.micros)
+    })
+}
+
+/// Opens the log segment for a method. The segment is filled once per candidate, then overwritten.
+fn open_segment(log: &Path, method: Method) -> Result<CommitWriter, Errno> {
+    let path = log.join("segment");
+    if rustix::fs::stat(&path).is_err() {
+        let file = create_file(&path, OFlags::empty())?;
+        let piece = vec![1u8; 1 << 20];
+        for at in (0..SEGMENT_BYTES).step_by(1 << 20) {
+            if rustix::io::pwrite(&file, &piece, at)? != piece.len() {
+                return Err(Errno::NOSPC);
+            }
+        }
+        rustix::fs::fsync(&file)?;
+    }
+    let file = rustix::fs::open(
+        &path,
+        OFlags::RDWR | OFlags::CLOEXEC | open_flags(method),
+        Mode::empty(),
+    )?;
+    Ok(CommitWriter::new(method, file))
+}
+
+fn create_file(path: &Path, flags: OFlags) -> Result<rustix::fd::OwnedFd, Errno> {
+    let create = OFlags::RDWR | OFlags::CREATE | OFlags::EXCL | OFlags::CLOEXEC;
+    rustix::fs::open(path, create | flags, Mode::RUSR | Mode::WUSR)
+}
+
+fn run_single_session(
+    writer: &CommitWriter,
+    pages: usize,
+    wrap: u64,
+    means: &LoadContext<'_>,
+) -> Result<Sample, String> {
+    let (bytes, mut at) = (means.pages.bytes(pages * PAGE_BYTES), 0);
+    run_serial_commits(means, || {
+        if at + bytes.len() as u64 > wrap {
+            at = 0;
+        }
+        let here = at;
+        at += bytes.len() as u64;
+        writer.commit(bytes, here).map(|timing| timing.micros)
+    })
+}
+
+/// Positions of a shared log, in pages from its beginning.
+#[derive(Default)]
+struct LogPosition {
+    inserted: u64,
+    flushed: u64,
+    is_flushing: bool,
+    calls: u64,
+    failed: Option<Errno>,
+}
+
+fn run_shared_sessions(
+    clients: u32,
+    writer: &CommitWriter,
+    means: &LoadContext<'_>,
+) -> Result<Sample, String> {
+    if clients <= 1 {
+        return run_single_session(writer, 1, SEGMENT_BYTES, means);
+    }
+    let (position, changed) = (Mutex::new(LogPosition::default()), Condvar::new());
+    let calls = || {
+        Some(
+            position
+                .lock()
+                .unwrap_or_else(PoisonError::into_inner)
+                .calls,
+        )
+    };
+    let found = run_sessions(clients, means, &calls, &|_, _| {
+        commit_in_group(&position, &changed, writer, means).is_ok()
+    })?;
+    let position = position
+        .into_inner()
+        .unwrap_or_else(PoisonError::into_inner);
+    match position.failed {
+        Some(errno) => Err(format!("a group commit failed: {errno}")),
+        None => Ok(found),
+    }
+}
+
+/// Inserts a page and returns once it is flushed, by this client or another.
+fn commit_in_group(
+    position: &Mutex<LogPosition>,
+    changed: &Condvar,
+    writer: &CommitWriter,
+    means: &LoadContext<'_>,
+) -> Result<(), Errno> {
+    let mut log = position.lock().unwrap_or_else(PoisonError::into_inner);
+    log.inserted += 1;
+    let wanted = log.inserted;
+    loop {
+        if let Some(errno) = log.failed {
+            return Err(errno);
+        }
+        if log.flushed >= wanted {
+            return Ok(());
+        }
+        if !log.is_flushing {
+            break;
+        }
+        log = changed.wait(log).unwrap_or_else(PoisonError::into_inner);
+    }
+    log.is_flushing = true;
+    let (from, to) = (log.flushed, log.inserted);
+    drop(log);
+    let done = write_and_flush_pages(writer, means.pages, from, to);
+    let mut log = position.lock().unwrap_or_else(PoisonError::into_inner);
+    (log.is_flushing, log.calls) = (false, log.calls + 1);
+    match done {
+        Ok(()) => log.flushed = to,
+        Err(errno) => log.failed = Some(errno),
+    }
+    changed.notify_all();
+    done
+}
+
+/// Writes the pages between two positions and flushes once.
+fn write_and_flush_pages(
+    writer: &CommitWriter,
+    pages: &WriteBuffer,
+    from: u64,
+    to: u64,
+) -> Result<(), Errno> {
+    let all = SEGMENT_BYTES / PAGE_BYTES as u64;
+    let mut at = from;
+    loop {
+        let place = at % all;
+        let count = (to - at).min(all - place).min(MAX_PAGES);
+        let bytes = pages.bytes(usize::try_from(count).unwrap_or(1) * PAGE_BYTES);
+        at += count;
+        if at >= to {
+            return writer.commit(bytes, place * PAGE_BYTES as u64).map(|_| ());
+        }
+        writer.write_unflushed(bytes, place * PAGE_BYTES as u64)?;
+    }
+}
+
+/// Runs 1 client while another file of the file system is written without a flush.
+fn run_with_neighbour(
+    writer: &CommitWriter,
+    log: &Path,
+    means: &LoadContext<'_>,
+) -> Result<Sample, String> {
+    let path = log.join("neighbour");
+    let file = create_file(&path, OFlags::empty())
+        .map_err(|e| format!("creating the neighbour's file failed: {e}"))?;
+    let over = AtomicBool::new(false);
+    let write = || {
+        let mut at = 0;
+        while !over.load(Ordering::Relaxed)
+            && rustix::io::pwrite(&file, means.pages.bytes(usize::MAX), at).is_ok()
+        {
+            at = (at + MAX_PAGES * PAGE_BYTES as u64) % NEIGHBOUR_BYTES;
+            // The pause limits the neighbour to about 30 MB/s, the writes of a busy table.
+            std::thread::sleep(Duration::from_millis(2));
+        }
+    };
+    let sample = std::thread::scope(|scope| {
+        let started = std::thread::Builder::new().spawn_scoped(scope, write);
+        started.map_err(|e| format!("starting the neighbour failed: {e}"))?;
+        let sample = run_single_session(writer, 1, SEGMENT_BYTES, means);
+        over.store(true, Ordering::Relaxed);
+        sample
+    });
+    rustix::fs::unlink(&path)
+        .map_err(|e| format!("removing the neighbour's file failed: {e}"))
+        .and(sample)
+}

@@ -1,0 +1,326 @@
+//! The loop device over a trial's file. mount(8) attaches the device, because it requests autoclear
+//! in the attaching call itself (LOOP_CONFIGURE with LO_FLAGS_AUTOCLEAR, since Linux 5.8). So no
+//! kill leaves a device behind; losetup(8) cannot do this.
+//!
+//! mount(8) needs a file system to mount: a dummy of 4 MiB, which is zeroed at once.
+
+use std::fs;
+use std::os::fd::{AsRawFd as _, OwnedFd};
+use std::path::Path;
+use std::time::{Duration, Instant};
+
+use nix::mount::{MntFlags, umount2};
+use rustix::fs::{FileType, Mode, OFlags};
+use rustix::io::Errno;
+
+use super::disk::lock_device;
+use super::zeros::write_zeros;
+use crate::facts::Choice as _;
+use crate::facts::catalog::device::QueueWriteCache;
+use crate::host::{TrialTool, is_loop_device};
+use crate::safe_path::random_u64;
+
+/// Size of the dummy file system, in blocks of 4 KiB.
+const MOUNT_BLOCKS: u64 = 1024;
+
+/// Number of random bytes by which the file is recognised through the device.
+const SECRET_BYTES: u64 = 4096;
+
+/// Time that the kernel may take to unmount and detach.
+const DETACH_TIMEOUT: Duration = Duration::from_secs(10);
+
+/// An open and locked loop device, which stays attached and which no other program uses.
+pub struct LoopDevice {
+    pub descriptor: OwnedFd,
+    pub path: String,
+    /// Device number, from fstat of the descriptor.
+    number: u64,
+    /// Value of `diskseq`, which increases with every new device of a number; empty before Linux
+    /// 5.15.
+    sequence: String,
+}
+
+impl LoopDevice {
+    /// Attaches a device to the first `bytes` bytes of a file, with `place` as a temporary mount
+    /// point. The error is a sentence.
+    pub fn attach(file: &OwnedFd, bytes: u64, place: &Path) -> Result<Self, String> {
+        // /proc may show another process namespace, in which this process has another number.
+        let ourselves =
+            fs::read_link("/proc/self").map_err(|e| format!("cannot read /proc/self: {e}"))?;
+        let named = format!("/proc/{}/fd/{}", ourselves.display(), file.as_raw_fd());
+        let blocks = MOUNT_BLOCKS.to_string();
+        let small = [
+            "-q",
+            "-F",
+            "-t",
+            "ext2",
+            "-b",
+            "4096",
+            "-E",
+            "nodiscard",
+            &named,
+            &blocks,
+        ];
+        run_program(TrialTool::Mke2fs, &small)?;
+        let options = format!("loop,nosuid,nodev,noexec,sizelimit={bytes}");
+        let place_word = place.to_str().unwrap_or_default();
+        run_program(
+            TrialTool::Mount,
+            &["-n", "-i", "-t", "ext4", "-o", &options, &named, place_word],
+        )?;
+        let device = Self::from_mount(place);
+        umount2(place, MntFlags::UMOUNT_NOFOLLOW).map_err(|e| format!("cannot unmount: {e}"))?;
+        let device = device?;
+        lock_device(&device.descriptor, &device.path)?;
+        device.check_backing_file(file, bytes)?;
+        device.enable_direct_io()?;
+        let cleared = write_zeros(&device.descriptor, 0..MOUNT_BLOCKS << 12)
+            .and_then(|()| rustix::fs::fsync(&device.descriptor));
+        cleared.map_err(|e| format!("cannot clear {}: {e}", device.path))?;
+        device.check_unchanged(bytes)?;
+        Ok(device)
+    }
+
+    fn from_mount(place: &Path) -> Result<Self, String> {
+        let cannot = |e: Errno| format!("cannot open the loop device: {e}");
+        let number = rustix::fs::stat(place).map_err(cannot)?.st_dev;
+        let name = fs::read_link(sysfs_directory(number))
+            .map_err(|e| format!("cannot find the loop device: {e}"))?;
+        let name = name
+            .file_name()
+            .unwrap_or_default()
+            .to_string_lossy()
+            .into_owned();
+        let path = format!("/dev/{name}");
+        if !is_loop_device(&path) {
+            return Err("mount(8) did not use a loop device".to_owned());
+        }
+        let flags = OFlags::RDWR | OFlags::NOFOLLOW | OFlags::CLOEXEC;
+        let descriptor = rustix::fs::open(path.as_str(), flags, Mode::empty()).map_err(cannot)?;
+        let sequence = sysfs_attribute(number, "diskseq");
+        Ok(Self {
+            descriptor,
+            path,
+            number,
+            sequence,
+        })
+    }
+
+    /// Checks that the device is over the trial's file before anything is written, because mount(8)
+    /// got only a path. The error is a sentence.
+    fn check_backing_file(&self, file: &OwnedFd, bytes: u64) -> Result<(), String> {
+        let secret: Vec<u8> = (0..SECRET_BYTES / 8)
+            .flat_map(|_| random_u64().to_le_bytes())
+            .collect();
+        let at = bytes.saturating_sub(SECRET_BYTES);
+        let mut found = vec![0; secret.len()];
+        let same = rustix::io::pwrite(file, &secret, at)
+            .and_then(|_| rustix::fs::fsync(file))
+            .and_then(|()| rustix::io::pread(&self.descriptor, &mut found, at))
+            .is_ok_and(|count| count == secret.len() && found == secret);
+        let cleared = write_zeros(file, at..bytes);
+        if same && cleared.is_ok() {
+            Ok(())
+        } else {
+            Err(format!(
+                "{} does not belong to this trial's file; nothing was written to it",
+                self.path
+            ))
+        }
+    }
+
+    /// Enables direct I/O: a flush on a buffered device would wait for the dirty pages of other
+    /// programs.
+    fn enable_direct_io(&self) -> Result<(), String> {
+        let direct = || run_program(TrialTool::Losetup, &["--direct-io=on", &self.path]);
+        if direct().is_ok() && sysfs_attribute(self.number, "loop/dio") == "1" {
+            return Ok(());
+        }
+        // Direct I/O fails if the disk below has sectors of 4 KiB and the loop device has smaller
+        // ones.
+        run_program(TrialTool::Losetup, &["--sector-size", "4096", &self.path])?;
+        direct()
+    }
+
+    /// Checks that the path and the descriptor still lead to this trial's device of `bytes` bytes,
+    /// and that the device detaches by itself, uses direct I/O and has a write-back cache. The
+    /// error is a sentence.
+    pub fn check_unchanged(&self, bytes: u64) -> Result<(), String> {
+        let path = &self.path;
+        let is_it = |found: rustix::fs::Stat| {
+            FileType::from_raw_mode(found.st_mode) == FileType::BlockDevice
+                && found.st_rdev == self.number
+        };
+        let held = rustix::fs::fstat(&self.descriptor).is_ok_and(is_it);
+        let named = rustix::fs::lstat(path.as_str()).is_ok_and(is_it);
+        let same = sysfs_attribute(self.number, "diskseq") == self.sequence
+            && sysfs_attribute(self.number, "size") == (bytes / 512).to_string();
+        if !(held && named && same) {
+            return Err(format!("{path} is no longer the device of this trial"));
+        }
+        if sysfs_attribute(self.number, "loop/autoclear") != "1" {
+            return Err(format!(
+                "{path} would not detach by itself, so it is not used"
+            ));
+        }
+        if sysfs_attribute(self.number, "loop/dio") != "1" {
+            return Err(
+                "the file system of the directory does not allow direct I/O on a loop file"
+                    .to_owned(),
+            );
+        }
+        // queue/write_cache of a loop device outlives its file. A trial does not change this
+        // setting of the host.
+        let cache = sysfs_attribute(self.number, "queue/write_cache");
+        if !QueueWriteCache::from_word(&cache).is_some_and(QueueWriteCache::is_write_back) {
+            return Err(format!(
+                "queue/write_cache of {path} is “{cache}”, so it sends no flushes; set it to “write back” and try again"
+            ));
+        }
+        Ok(())
+    }
+}
+
+fn run_program(maker: TrialTool, words: &[&str]) -> Result<(), String> {
+    let words: Vec<String> = words.iter().map(|word| (*word).to_owned()).collect();
+    maker
+        .run(&words)
+        .map(drop)
+        .map_err(|miss| format!("{}: {miss}", maker.name()))
+}
+
+fn sysfs_directory(number: u64) -> String {
+    format!(
+        "/sys/dev/block/{}:{}",
+        rustix::fs::major(number),
+        rustix::fs::minor(number)
+    )
+}
+
+/// Display-safe; empty if the attribute is missing.
+fn sysfs_attribute(number: u64, name: &str) -> String {
+    let text =
+        fs::read_to_string(format!("{}/{name}", sysfs_directory(number))).unwrap_or_default();
+    crate::text::display_safe(text.trim().as_bytes())
+}
+
+/// Loop devices over a deleted file that do not detach by themselves. Before Linux 5.8 a trial
+/// leaves one if it is killed between the two calls that attach a device.
+pub fn leftover_loop_devices() -> Vec<String> {
+    let left = |entry: fs::DirEntry| {
+        let shown = |name: &str| {
+            fs::read_to_string(entry.path().join("loop").join(name)).unwrap_or_default()
+        };
+        let file = shown("backing_file");
+        let unnamed =
+            file.trim().ends_with(" (deleted)") && file.rsplit('/').next()?.starts_with('#');
+        (unnamed && shown("autoclear").trim() == "0")
+            .then(|| format!("/dev/{}", entry.file_name().to_string_lossy()))
+    };
+    fs::read_dir("/sys/block")
+        .into_iter()
+        .flatten()
+        .flatten()
+        .filter_map(left)
+        .collect()
+}
+
+/// A trial's loop device as other processes see it: the device number may be reused as soon as the
+/// device is gone.
+pub struct AttachedLoop {
+    /// Content of `loop/backing_file` in sysfs.
+    file: Vec<u8>,
+    attribute: String,
+}
+
+impl AttachedLoop {
+    /// `device` is a path such as /dev/loop0.
+    pub fn from_path(device: &str) -> Self {
+        let attribute = format!(
+            "/sys/block/{}/loop/backing_file",
+            device.trim_start_matches("/dev/")
+        );
+        Self {
+            file: fs::read(&attribute).unwrap_or_default(),
+            attribute,
+        }
+    }
+
+    /// The wait ends after `DETACH_TIMEOUT` at the latest.
+    pub fn wait_until_gone(&self) {
+        let begun = Instant::now();
+        let is_there = || fs::read(&self.attribute).is_ok_and(|file| file == self.file);
+        while is_there() && begun.elapsed() < DETACH_TIMEOUT {
+            std::thread::sleep(Duration::from_millis(20));
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn another_file_is_not_taken_for_ours() {
+        let open = || OwnedFd::from(tempfile::tempfile().unwrap());
+        let bytes = 4 * SECRET_BYTES;
+        let (ours, other) = (open(), open());
+        write_zeros(&ours, 0..bytes).unwrap();
+        rustix::io::pwrite(&other, b"another's", 0).unwrap();
+        let over = |held| LoopDevice {
+            descriptor: held,
+            path: "/dev/loop7".to_owned(),
+            number: 0,
+            sequence: String::new(),
+        };
+        let why = over(other.try_clone().unwrap())
+            .check_backing_file(&ours, bytes)
+            .unwrap_err();
+        assert!(
+            why.contains("does not belong to this trial's file"),
+            "{why}"
+        );
+        assert_eq!(
+            rustix::fs::fstat(&other).unwrap().st_size,
+            9,
+            "it is left as it was"
+        );
+        assert_eq!(
+            over(ours.try_clone().unwrap()).check_backing_file(&ours, bytes),
+            Ok(())
+        );
+    }
+
+    #[test]
+    fn a_number_that_is_another_s_is_not_waited_for() {
+        let attribute = tempfile::NamedTempFile::new().unwrap();
+        let of = |file: &[u8]| AttachedLoop {
+            file: file.to_owned(),
+            attribute: attribute.path().to_str().unwrap().to_owned(),
+        };
+        fs::write(&attribute, "/srv/#12 (deleted)\n").unwrap();
+        let begun = Instant::now();
+        of(b"/srv/#7 (deleted)\n").wait_until_gone();
+        assert!(begun.elapsed() < DETACH_TIMEOUT);
+    }
+
+    #[test]
+    fn what_is_no_longer_the_device_is_not_used() {
+        let held =
+            rustix::fs::open("/dev/null", OFlags::RDWR | OFlags::CLOEXEC, Mode::empty()).unwrap();
+        let number = rustix::fs::fstat(&held).unwrap().st_rdev;
+        let device = LoopDevice {
+            descriptor: held,
+            path: "/dev/null".to_owned(),
+            number,
+            sequence: String::new(),
+        };
+        assert!(
+            device
+                .check_unchanged(1 << 20)
+                .unwrap_err()
+                .contains("is no longer the device of this trial")
+        );
+        assert!(LoopDevice::from_mount(Path::new("/proc")).is_err());
+    }
+}

@@ -1,0 +1,178 @@
+//! The loop file of a trial. The file has no name, so nothing can be left of it. The file is fully
+//! written, so no write allocates blocks.
+
+use std::cell::Cell;
+use std::ops::Range;
+use std::os::fd::{AsRawFd as _, OwnedFd};
+use std::path::Path;
+
+use rustix::fs::{Advice, Mode, OFlags, SeekFrom};
+use rustix::io::Errno;
+
+use super::TAIL_BYTES;
+use super::free_space::FreeSpace;
+use super::loop_device::LoopDevice;
+use super::loop_place::LoopPlace;
+use super::zeros::write_zeros;
+
+/// Bytes written between two flushes.
+const FLUSH_BYTES: usize = 64 << 20;
+
+pub struct LoopFile {
+    file: OwnedFd,
+    device: LoopDevice,
+    bytes: u64,
+    /// Bytes written to holes so far.
+    filled_bytes: Cell<u64>,
+}
+
+impl LoopFile {
+    /// `place` is a temporary mount point; `tell` gets the bytes written so far. The error is a
+    /// sentence.
+    pub fn create(
+        directory: &Path,
+        bytes: u64,
+        place: &Path,
+        tell: &mut dyn FnMut(u64),
+    ) -> Result<Self, String> {
+        let file = create_unnamed_file(directory, bytes, tell)?;
+        let device = LoopDevice::attach(&file, bytes, place)?;
+        Ok(Self {
+            file,
+            device,
+            bytes,
+            filled_bytes: Cell::new(0),
+        })
+    }
+
+    /// Checks that the device still belongs to the trial and that the host's file system has space
+    /// to spare. The error is a sentence.
+    pub fn check_device_and_space(&self) -> Result<(), String> {
+        self.device.check_unchanged(self.bytes)?;
+        check_free_space(&self.file)
+    }
+
+    pub fn path(&self) -> &str {
+        &self.device.path
+    }
+
+    pub fn filled_bytes(&self) -> u64 {
+        self.filled_bytes.get()
+    }
+
+    /// Writes zeros to the file's holes. mkfs zeroes inode tables and journals, which a loop device
+    /// does by punching holes; a disk has no holes.
+    ///
+    /// The device must be unused. The error is a sentence.
+    pub fn fill_holes(&self) -> Result<(), String> {
+        let filled = rustix::fs::fsync(&self.device.descriptor).and_then(|()| {
+            for hole in self.find_holes()? {
+                self.filled_bytes
+                    .set(self.filled_bytes.get() + (hole.end - hole.start));
+                write_zeros(&self.file, hole)?;
+            }
+            rustix::fs::fdatasync(&self.file)?;
+            // Cached pages of the file must not interfere with direct I/O.
+            rustix::fs::fadvise(&self.file, 0, None, Advice::DontNeed)
+        });
+        filled.map_err(|e| format!("cannot fill the holes of the loop file: {e}"))
+    }
+
+    /// Bytes in holes or in unwritten extents, which the kernel reports alike (lseek(2)).
+    pub fn hole_bytes(&self) -> Result<u64, String> {
+        let holes = self
+            .find_holes()
+            .map_err(|e| format!("cannot look for holes in the loop file: {e}"))?;
+        Ok(holes.iter().map(|hole| hole.end - hole.start).sum())
+    }
+
+    fn find_holes(&self) -> Result<Vec<Range<u64>>, Errno> {
+        let (all, mut at, mut found) = (self.bytes + TAIL_BYTES, 0, Vec::new());
+        while at < all {
+            let start = rustix::fs::seek(&self.file, SeekFrom::Hole(at))?.min(all);
+            at = match rustix::fs::seek(&self.file, SeekFrom::Data(start)) {
+                Ok(data) => data.min(all),
+                Err(Errno::NXIO) => all,
+                Err(e) => return Err(e),
+            };
+            if start < at {
+                found.push(start..at);
+            }
+        }
+        Ok(found)
+    }
+
+    pub fn kernel_name(&self) -> &str {
+        self.device.path.strip_prefix("/dev/").unwrap_or_default()
+    }
+
+    /// Opens the file again, not the device, for direct I/O.
+    pub fn open_direct(&self) -> Result<OwnedFd, Errno> {
+        let path = format!("/proc/self/fd/{}", self.file.as_raw_fd());
+        rustix::fs::open(
+            path,
+            OFlags::RDWR | OFlags::DIRECT | OFlags::CLOEXEC,
+            Mode::empty(),
+        )
+    }
+
+    pub fn open_device_direct(&self) -> Result<OwnedFd, Errno> {
+        rustix::fs::open(
+            self.device.path.as_str(),
+            OFlags::RDWR | OFlags::DIRECT | OFlags::CLOEXEC,
+            Mode::empty(),
+        )
+    }
+
+    /// Size of the extent; the file's tail follows.
+    pub fn bytes(&self) -> u64 {
+        self.bytes
+    }
+}
+
+/// Fails if the host's file system has less free space than its reserve. The error is a sentence.
+fn check_free_space(file: &OwnedFd) -> Result<(), String> {
+    let found =
+        rustix::fs::fstatvfs(file).map_err(|e| format!("cannot stat the loop file: {e}"))?;
+    if FreeSpace::from_statvfs(&found).is_below_reserve() {
+        let says = "free space ran low because other programs write there too; the trial ended and freed its file";
+        return Err(says.to_owned());
+    }
+    Ok(())
+}
+
+/// Makes a file without a name, writes it completely and flushes it.
+fn create_unnamed_file(
+    directory: &Path,
+    bytes: u64,
+    tell: &mut dyn FnMut(u64),
+) -> Result<OwnedFd, String> {
+    let shown = crate::text::display_safe(directory.as_os_str().as_encoded_bytes());
+    let cannot = |what: &str, e: Errno| format!("cannot {what} in {shown}: {e}");
+    let place = LoopPlace::open(directory)?;
+    if !place.free_space.leaves_enough_space(bytes) {
+        return Err(format!(
+            "{shown} would be left with too little free space; choose a smaller --size"
+        ));
+    }
+    let flags = OFlags::TMPFILE | OFlags::RDWR | OFlags::CLOEXEC;
+    let file = rustix::fs::openat(&place.directory, ".", flags, Mode::RUSR | Mode::WUSR).map_err(|e| match e {
+        Errno::OPNOTSUPP | Errno::ISDIR => {
+            format!(
+                "the file system of {shown} cannot create unnamed files (O_TMPFILE); name a directory on ext4 or XFS"
+            )
+        }
+        e => cannot("create a file", e),
+    })?;
+    let all = bytes + TAIL_BYTES;
+    // Dirty pages of the whole file at once would stall other programs.
+    for start in (0..all).step_by(FLUSH_BYTES) {
+        let part = start..all.min(start + FLUSH_BYTES as u64);
+        let done = write_zeros(&file, part.clone()).and_then(|()| rustix::fs::fdatasync(&file));
+        done.map_err(|e| cannot("write", e))?;
+        check_free_space(&file)?;
+        tell(part.end);
+    }
+    rustix::fs::fsync(&file).map_err(|e| cannot("write", e))?;
+    Ok(file)
+}

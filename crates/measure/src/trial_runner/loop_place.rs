@@ -1,0 +1,136 @@
+//! The directory of a loop file. No other user may be able to redirect root's writes, and the
+//! directory must be on a local disk with space to spare.
+//!
+//! The directory is checked before a trial is offered, and again by the process that makes the
+//! file.
+
+use std::os::fd::OwnedFd;
+use std::path::Path;
+
+use rustix::fs::{FileType, Mode, OFlags, StatVfsMountFlags};
+
+use super::free_space::FreeSpace;
+use crate::probes::enclosing_database;
+use crate::safe_path::{MissingDirectoryPolicy, Walker};
+use crate::text;
+
+/// Magic numbers of file systems, from linux/magic.h and XFS's own source.
+const EXT: u64 = 0xef53;
+const XFS: u64 = 0x5846_5342;
+const BTRFS: u64 = 0x9123_683e;
+
+/// Write permission of group and others; with an access control list, the group bits are the list's
+/// mask.
+const OTHERS_WRITE: u32 = 0o022;
+
+#[derive(Debug)]
+pub struct LoopPlace {
+    pub directory: OwnedFd,
+    pub free_space: FreeSpace,
+}
+
+impl LoopPlace {
+    /// The error is a sentence with the reason that no loop file is made there.
+    pub fn open(path: &Path) -> Result<Self, String> {
+        let shown = text::display_safe(path.as_os_str().as_encoded_bytes());
+        let kind = rustix::fs::lstat(path).map(|found| FileType::from_raw_mode(found.st_mode));
+        match kind {
+            Ok(FileType::Directory) => {}
+            Ok(FileType::BlockDevice) => {
+                return Err(format!(
+                    "{shown} is a block device; name it as the kernel does, such as /dev/sdb"
+                ));
+            }
+            Ok(FileType::Symlink) => {
+                return Err(format!("{shown} is a link; name the directory it leads to"));
+            }
+            Ok(_) => return Err(format!("{shown} is not a directory")),
+            Err(e) => return Err(format!("cannot stat {shown}: {e}")),
+        }
+        let end = Walker::current_user()
+            .open_directory(path, MissingDirectoryPolicy::Refused)
+            .map_err(|e| e.to_string())?;
+        if let Some(stranger) = &end.foreign_owner {
+            return Err(format!(
+                "{} belongs to {}, who could replace the directory; name a root-owned directory on the same disk",
+                text::display_safe(stranger.at.as_os_str().as_encoded_bytes()),
+                stranger.owner
+            ));
+        }
+        let cannot = |e: rustix::io::Errno| format!("cannot stat {shown}: {e}");
+        let flags = OFlags::RDONLY | OFlags::DIRECTORY | OFlags::CLOEXEC;
+        let directory =
+            rustix::fs::openat(&end.directory, ".", flags, Mode::empty()).map_err(cannot)?;
+        // A user who can create names in the directory could create the one by which mount(8) finds
+        // the loop file: `#INODE (deleted)`.
+        let found = rustix::fs::fstat(&directory).map_err(cannot)?;
+        if found.st_uid != 0 || found.st_mode & OTHERS_WRITE != 0 {
+            return Err(format!(
+                "other users can write to {shown}; name a directory that only root can write to"
+            ));
+        }
+        let kind = rustix::fs::fstatfs(&directory).map_err(cannot)?;
+        if let Some(why) =
+            unfit_filesystem_reason(u64::try_from(kind.f_type).unwrap_or(0) & 0xffff_ffff)
+        {
+            return Err(format!("{shown} {why}; name a directory on ext4 or XFS"));
+        }
+        let found = rustix::fs::fstatvfs(&directory).map_err(cannot)?;
+        if found.f_flag.contains(StatVfsMountFlags::RDONLY) {
+            return Err(format!(
+                "{shown} is mounted read-only; name a writable directory"
+            ));
+        }
+        let held = directory
+            .try_clone()
+            .map_err(|e| format!("cannot stat {shown}: {e}"))?;
+        if let Some(database) = enclosing_database(held, path.to_owned()) {
+            return Err(format!(
+                "{database} belongs to a database; name a directory next to it"
+            ));
+        }
+        Ok(Self {
+            directory,
+            free_space: FreeSpace::from_statvfs(&found),
+        })
+    }
+}
+
+/// Reason that a file system is unsuitable for a loop file, as words that follow the directory;
+/// `None` if it is suitable.
+fn unfit_filesystem_reason(magic: u64) -> Option<&'static str> {
+    match magic {
+        EXT | XFS => None,
+        BTRFS => Some("is on btrfs, which flushes unnamed files differently"),
+        _ => Some("is on a file system for which loop files were never compared with the disk"),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn only_tried_file_systems_of_this_machine_hold_loop_files() {
+        assert_eq!(
+            (unfit_filesystem_reason(EXT), unfit_filesystem_reason(XFS)),
+            (None, None)
+        );
+        for magic in [BTRFS, 0x6969, 0x6573_5546, 0x0102_1994, 0x2fc1_2fc1, 0] {
+            assert!(unfit_filesystem_reason(magic).is_some(), "{magic:x}");
+        }
+    }
+
+    #[test]
+    fn what_is_no_directory_is_refused_with_its_kind() {
+        let own = tempfile::tempdir().unwrap();
+        let (file, link) = (own.path().join("file"), own.path().join("link"));
+        std::fs::write(&file, "").unwrap();
+        std::os::unix::fs::symlink(own.path(), &link).unwrap();
+        let refused = |path: &Path| LoopPlace::open(path).unwrap_err();
+        assert!(refused(&file).ends_with("is not a directory"));
+        assert!(refused(&link).contains("is a link; name the directory it leads to"));
+        assert!(refused(&own.path().join("absent")).starts_with("cannot stat"));
+        assert!(refused(Path::new("/proc")).contains("name a directory on ext4 or XFS"));
+    }
+}

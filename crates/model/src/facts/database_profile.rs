@@ -1,0 +1,182 @@
+//! One [`Database`] for each [`Area`]: the facts, directories and words by which generic code
+//! handles a server.
+
+use super::catalog::postgres::WalSyncMethod;
+use super::catalog::target::DirectoryRole;
+use super::catalog::{mysql, postgres};
+use super::{FactSet, Key, KeyInfo, ServerArea, Subject};
+use crate::version::Version;
+
+pub struct DatabaseProfile {
+    /// What people call the configuration files of the server.
+    pub config_files: &'static str,
+    /// The fact with the display name of a cluster.
+    pub name: &'static Key<String>,
+    pub syntax: SettingSyntax,
+    pub version: &'static Key<Version>,
+    pub running: &'static Key<bool>,
+    /// The fact with the preloaded library that disables fsync.
+    pub fsync_disabled_by: &'static Key<String>,
+    pub data_directory: &'static Key<String>,
+    /// File names that only this server creates in its directories.
+    pub marker_files: &'static [&'static str],
+    /// Prefix of the directory that the server creates in a tablespace; a digit follows.
+    pub tablespace_prefix: Option<&'static str>,
+    /// The server's directories; the data directory comes first.
+    pub directories: &'static [DirectorySpec],
+    /// The fact with the flush method of the log; `None` if no single setting decides the method.
+    pub wal_method: Option<&'static Key<WalSyncMethod>>,
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum SettingSyntax {
+    /// `name = 'value'`, as in postgresql.conf.
+    PostgresConf,
+    /// `name = value` in the group `[mysqld]`.
+    OptionFile,
+}
+
+pub struct DirectorySpec {
+    pub role: DirectoryRole,
+    /// The fact that holds the path, or a list of paths.
+    pub key: &'static KeyInfo,
+    /// Whether some servers lack the directory.
+    pub optional: bool,
+}
+
+const fn required_directory(role: DirectoryRole, key: &'static KeyInfo) -> DirectorySpec {
+    DirectorySpec {
+        role,
+        key,
+        optional: false,
+    }
+}
+
+const fn optional_directory(role: DirectoryRole, key: &'static KeyInfo) -> DirectorySpec {
+    DirectorySpec {
+        role,
+        key,
+        optional: true,
+    }
+}
+
+static POSTGRES: DatabaseProfile = DatabaseProfile {
+    config_files: "postgresql.conf",
+    name: &postgres::NAME,
+    syntax: SettingSyntax::PostgresConf,
+    version: &postgres::VERSION,
+    running: &postgres::RUNNING,
+    fsync_disabled_by: &postgres::FSYNC_DISABLED_BY,
+    data_directory: &postgres::DATA,
+    marker_files: &["PG_VERSION", "archive_status", "summaries"],
+    // PostgreSQL names the directory after its version: `PG_15_202209061`.
+    tablespace_prefix: Some("PG_"),
+    directories: &[
+        required_directory(DirectoryRole::Data, &postgres::DATA.info),
+        required_directory(DirectoryRole::Wal, &postgres::WAL.info),
+        optional_directory(DirectoryRole::Tablespace, &postgres::TABLESPACES.info),
+    ],
+    wal_method: Some(&postgres::WAL_SYNC_METHOD),
+};
+
+static MYSQL: DatabaseProfile = DatabaseProfile {
+    config_files: "option files",
+    name: &mysql::NAME,
+    syntax: SettingSyntax::OptionFile,
+    version: &mysql::VERSION,
+    running: &mysql::RUNNING,
+    fsync_disabled_by: &mysql::FSYNC_DISABLED_BY,
+    data_directory: &mysql::DATA,
+    marker_files: &[
+        "ibdata1",
+        "ib_logfile0",
+        "#innodb_redo",
+        "mysql.ibd",
+        "auto.cnf",
+        "aria_log_control",
+        "undo_001",
+    ],
+    tablespace_prefix: None,
+    directories: &[
+        required_directory(DirectoryRole::Data, &mysql::DATA.info),
+        required_directory(DirectoryRole::Data, &mysql::INNODB_DATA.info),
+        required_directory(DirectoryRole::Redo, &mysql::REDO.info),
+        optional_directory(DirectoryRole::Binlog, &mysql::BINLOG.info),
+        optional_directory(DirectoryRole::Doublewrite, &mysql::DOUBLEWRITE_DIR.info),
+        optional_directory(DirectoryRole::Undo, &mysql::UNDO.info),
+    ],
+    wal_method: None,
+};
+
+impl ServerArea {
+    pub fn database_profile(self) -> &'static DatabaseProfile {
+        match self {
+            Self::Pg => &POSTGRES,
+            Self::Mysql => &MYSQL,
+        }
+    }
+}
+
+impl FactSet {
+    /// The server of a cluster; PostgreSQL if the server is unknown.
+    pub fn database_profile(&self, cluster: &Subject) -> &'static DatabaseProfile {
+        self.area_of(cluster)
+            .unwrap_or(ServerArea::Pg)
+            .database_profile()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::facts::ServerKind;
+    use crate::facts::{Choice, Source, area_of_name};
+
+    /// Each entry names facts of its own area only, and some kind of server uses each entry.
+    #[test]
+    fn each_database_has_facts_of_its_own_area() {
+        for one in ServerArea::ALL {
+            let row = one.database_profile();
+            let places = row.directories.iter().map(|directory| directory.key.name);
+            let texts = [row.name, row.fsync_disabled_by, row.data_directory].map(Key::name);
+            for name in places
+                .chain(texts)
+                .chain([row.running.name()])
+                .chain(row.wal_method.map(Key::name))
+            {
+                assert_eq!(area_of_name(name), Some(*one), "{name}");
+            }
+            assert!(
+                row.directories
+                    .first()
+                    .is_some_and(|first| first.role.is_data())
+            );
+            assert!(!row.marker_files.is_empty());
+            assert!(ServerKind::ALL.iter().any(|kind| kind.area() == *one));
+        }
+    }
+
+    #[test]
+    fn a_cluster_has_the_server_that_was_found_in_it() {
+        let (mut facts, cluster) = (FactSet::default(), Subject::cluster("/var/lib/mysql"));
+        facts.set_area(&cluster, ServerArea::Mysql);
+        facts.insert_known(
+            &cluster,
+            &mysql::NAME,
+            "mysql 8.0".to_owned(),
+            Source::Assumed,
+        );
+        assert_eq!(
+            facts
+                .value(&cluster, facts.database_profile(&cluster).name)
+                .as_deref(),
+            Some("mysql 8.0")
+        );
+        assert_eq!(
+            facts
+                .database_profile(&Subject::cluster("/pg"))
+                .config_files,
+            "postgresql.conf"
+        );
+    }
+}

@@ -1,0 +1,537 @@
+//! All facts of one run, with the relations between their subjects. Subjects are ordered, so that
+//! every output is deterministic.
+//!
+//! Clones share every reading that neither clone changes. A run keeps three sets that differ in a
+//! few facts: the facts as read, those with conclusions, and those of the report. A large host has
+//! half a million facts.
+
+use super::{ServerArea, area_of_name};
+use std::collections::BTreeSet;
+use std::collections::hash_map::{Entry, HashMap};
+use std::mem;
+use std::sync::Arc;
+
+use foldhash::fast::FixedState;
+use serde::{Serialize, Serializer};
+
+use super::choice::validate_choice;
+use super::fact_list::{FactList, SubjectFacts, not_collected_reading};
+use super::note::Note;
+use super::{
+    FactId, FactValue, Key, KeyInfo, Reading, Scope, Source, Subject, UnknownReason, Value, catalog,
+};
+use crate::parallel;
+
+/// One fact of one subject, as outputs list facts.
+#[derive(Clone, Copy, Debug, PartialEq, Serialize)]
+#[cfg_attr(any(test, feature = "testing"), derive(schemars::JsonSchema))]
+pub struct FactRow<'f> {
+    /// The subject of the fact.
+    pub subject: &'f Subject,
+    /// The name of the fact.
+    pub fact: &'static str,
+    /// The value with its source, or the reason why the value is unknown.
+    pub reading: &'f Reading<Value>,
+}
+
+/// Facts by subject and name, with two relations between subjects. An edge leads from a layer of
+/// the storage stack to the layer below. A link leads to a subject of another scope whose facts
+/// apply as well: a target, for example, links to its mount.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct FactSet {
+    facts: FastMap<Subject, Arc<FactList>>,
+    /// The keys of `facts`, sorted.
+    order: BTreeSet<Subject>,
+    below: FastMap<Subject, Vec<Subject>>,
+    /// Devices that left a stack but are still held, such as failed members; nothing else may use
+    /// such a device.
+    detached: FastMap<Subject, Vec<Subject>>,
+    links: FastMap<Subject, Vec<Subject>>,
+    inapplicable: FastMap<Subject, Vec<Scope>>,
+    units: FastMap<Subject, Subject>,
+    areas: FastMap<Subject, ServerArea>,
+    /// Assumed facts, including those of subjects that are not in the set.
+    assumed: FastMap<Subject, FactList>,
+    notes: Vec<Note>,
+}
+
+/// A map with a fast hash, because judgement looks up millions of facts on a large host. The order
+/// of outputs comes from [`FactSet::order`].
+type FastMap<K, V> = HashMap<K, V, FixedState>;
+
+/// Assumed facts override read ones.
+fn override_with_assumed(row: &mut Arc<FactList>, assumed: Option<&FactList>) {
+    if let Some(assumed) = assumed {
+        Arc::make_mut(row).insert_all(assumed);
+    }
+}
+
+impl FactSet {
+    /// Records a reading, which replaces an earlier reading of the fact unless that was assumed.
+    pub fn insert<T: FactValue>(&mut self, subject: &Subject, key: &Key<T>, reading: Reading<T>) {
+        self.insert_unless_assumed(subject, &key.info, reading.map(FactValue::into_value));
+    }
+
+    pub fn insert_known<T: FactValue>(
+        &mut self,
+        subject: &Subject,
+        key: &Key<T>,
+        value: T,
+        source: Source,
+    ) {
+        self.insert(subject, key, Reading::known(value, source));
+    }
+
+    /// Records an untyped reading. A word that the fact's choice does not list makes the reading
+    /// malformed.
+    pub fn insert_value(&mut self, subject: &Subject, key: &KeyInfo, reading: Reading<Value>) {
+        self.insert_unless_assumed(subject, key, validate_choice(key.kind, reading));
+    }
+
+    fn insert_unless_assumed(&mut self, subject: &Subject, key: &KeyInfo, reading: Reading<Value>) {
+        let is_assumed = self.is_assumed(subject, key.id);
+        let row = self.facts_mut(subject);
+        if !is_assumed {
+            row.insert(key, Arc::new(reading.into_escaped()));
+        }
+    }
+
+    /// Copies a reading from the subject `of`; does nothing if `of` has no reading of the fact.
+    pub fn copy_reading(&mut self, subject: &Subject, key: &KeyInfo, of: &Subject) {
+        let Some(reading) = self
+            .facts
+            .get(of)
+            .and_then(|row| row.get(key.id))
+            .map(Arc::clone)
+        else {
+            return;
+        };
+        if !self.is_assumed(subject, key.id) {
+            self.facts_mut(subject).insert(key, reading);
+        }
+    }
+
+    /// Fixes a reading, which no later insertion replaces. The reading becomes visible once its
+    /// subject is in the set.
+    pub fn assume(&mut self, subject: &Subject, key: &KeyInfo, reading: Reading<Value>) {
+        let reading = Arc::new(validate_choice(key.kind, reading).into_escaped());
+        self.assumed
+            .entry(subject.clone())
+            .or_default()
+            .insert(key, Arc::clone(&reading));
+        if self.contains(subject) {
+            self.facts_mut(subject).insert(key, reading);
+        }
+    }
+
+    pub fn is_assumed(&self, subject: &Subject, fact: FactId) -> bool {
+        self.assumed
+            .get(subject)
+            .is_some_and(|row| row.get(fact).is_some())
+    }
+
+    fn facts_mut(&mut self, subject: &Subject) -> &mut FactList {
+        if !self.contains(subject) {
+            self.order.insert(subject.clone());
+            if let Some(assumed) = self.assumed.get(subject) {
+                self.facts
+                    .insert(subject.clone(), Arc::new(assumed.clone()));
+            }
+        }
+        Arc::make_mut(self.facts.entry(subject.clone()).or_default())
+    }
+
+    /// Adds a subject without facts.
+    pub fn add_subject(&mut self, subject: &Subject) {
+        self.facts_mut(subject);
+    }
+
+    /// Removes the facts of a subject; its edges stay.
+    pub fn remove_facts(&mut self, subject: &Subject) {
+        self.facts.remove(subject);
+        self.order.remove(subject);
+    }
+
+    /// Whether the subject was added or has facts.
+    pub fn contains(&self, subject: &Subject) -> bool {
+        self.facts.contains_key(subject)
+    }
+
+    /// The reading of a fact; *not collected* if the set has none.
+    pub fn get<T: FactValue>(&self, subject: &Subject, key: &Key<T>) -> Reading<T> {
+        self.reading(subject, key.id()).as_ref().and_then(|value| {
+            T::from_value(value)
+                .ok_or_else(|| format!("{} is {}", key.name(), value.type_description()))
+        })
+    }
+
+    pub fn value<T: FactValue>(&self, subject: &Subject, key: &Key<T>) -> Option<T> {
+        self.reading(subject, key.id())
+            .value()
+            .and_then(T::from_value)
+    }
+
+    /// The untyped reading of a fact; *not collected* if the set has none.
+    pub fn reading(&self, subject: &Subject, fact: FactId) -> &Reading<Value> {
+        self.shared_reading(subject, fact)
+    }
+
+    /// Like [`Self::reading`], as a shared pointer that the caller can keep.
+    pub fn shared_reading(&self, subject: &Subject, fact: FactId) -> &Arc<Reading<Value>> {
+        self.subject_facts(subject).shared_reading(fact)
+    }
+
+    /// The reading of a fact; *not collected* also for a name that no fact has.
+    pub fn reading_by_name(&self, subject: &Subject, name: &str) -> &Reading<Value> {
+        catalog::find_by_name(name).map_or_else(not_collected_reading, |info| {
+            self.shared_reading(subject, info.id)
+        })
+    }
+
+    /// All facts of a subject, for many lookups.
+    pub fn subject_facts(&self, subject: &Subject) -> SubjectFacts<'_> {
+        SubjectFacts(self.facts.get(subject).map(Arc::as_ref))
+    }
+
+    /// The reading of a fact that applies to a subject. A fact of another scope is read from the
+    /// linked subject of that scope, a host fact from the host. Without a link the reading is
+    /// unknown.
+    pub fn reading_via_link(&self, subject: &Subject, info: &KeyInfo) -> Arc<Reading<Value>> {
+        match self.subject_in_scope(subject, info.scope) {
+            Some(of) => Arc::clone(self.shared_reading(&of, info.id)),
+            None => Arc::new(Reading::unknown(
+                UnknownReason::Absent,
+                format!("{subject} has no {}", info.scope),
+            )),
+        }
+    }
+
+    /// The subject whose facts of `scope` apply to `subject`: the host, `subject` itself, or a
+    /// linked subject.
+    pub fn subject_in_scope(&self, subject: &Subject, scope: Scope) -> Option<Subject> {
+        match scope {
+            Scope::Host => Some(Subject::host()),
+            scope if scope == subject.scope() => Some(subject.clone()),
+            scope => self
+                .links
+                .get(subject)?
+                .iter()
+                .find(|to| to.scope() == scope)
+                .cloned(),
+        }
+    }
+
+    /// Makes the facts of `to` apply to `from`; replaces an earlier link to a subject of the same
+    /// scope.
+    pub fn link(&mut self, from: &Subject, to: &Subject) {
+        let links = self.links.entry(from.clone()).or_default();
+        links.retain(|other| other.scope() != to.scope());
+        links.push(to.clone());
+    }
+
+    /// Marks a scope as not applicable to a subject: a free disk has no mount. Facts of that scope
+    /// then do not apply, instead of being unknown.
+    pub fn mark_inapplicable(&mut self, subject: &Subject, scope: Scope) {
+        self.inapplicable
+            .entry(subject.clone())
+            .or_default()
+            .push(scope);
+    }
+
+    pub fn lacks_scope(&self, subject: &Subject, scope: Scope) -> bool {
+        self.inapplicable_scopes(subject).contains(&scope)
+    }
+
+    pub fn inapplicable_scopes(&self, subject: &Subject) -> &[Scope] {
+        self.inapplicable.get(subject).map_or(&[], Vec::as_slice)
+    }
+
+    /// Sets the area of a subject. Facts of other areas then do not apply: a MySQL server has no
+    /// `pg` settings.
+    pub fn set_area(&mut self, subject: &Subject, area: ServerArea) {
+        self.areas.insert(subject.clone(), area);
+    }
+
+    /// The area of a subject, or else of the cluster that the subject is linked to.
+    pub fn area_of(&self, subject: &Subject) -> Option<ServerArea> {
+        if self.areas.is_empty() {
+            return None;
+        }
+        let own = || self.areas.get(subject).copied();
+        own().or_else(|| {
+            self.areas
+                .get(&self.subject_in_scope(subject, Scope::Cluster)?)
+                .copied()
+        })
+    }
+
+    /// Whether the subject, or else its cluster, is known to belong to another area.
+    pub fn is_of_other_area(&self, subject: &Subject, area: ServerArea) -> bool {
+        self.area_of(subject).is_some_and(|known| known != area)
+    }
+
+    /// Whether the name of a fact shows that the fact belongs to another area than the subject.
+    pub fn is_fact_of_other_area(&self, subject: &Subject, fact: &KeyInfo) -> bool {
+        area_of_name(fact.name).is_some_and(|area| self.is_of_other_area(subject, area))
+    }
+
+    /// Adds an edge of the stack: target on mount, mount on device, array on disk, loop on mount.
+    pub fn add_edge(&mut self, top: &Subject, base: &Subject) {
+        let below = self.below.entry(top.clone()).or_default();
+        if !below.contains(base) {
+            below.push(base.clone());
+        }
+    }
+
+    /// Removes an edge, but records that `top` still holds `base`, so that nothing else may use
+    /// `base`. An array holds a failed member like this.
+    pub fn detach_but_hold(&mut self, top: &Subject, base: &Subject) {
+        if let Some(below) = self.below.get_mut(top) {
+            below.retain(|other| other != base);
+        }
+        let left = self.detached.entry(top.clone()).or_default();
+        if !left.contains(base) {
+            left.push(base.clone());
+        }
+    }
+
+    pub fn directly_below(&self, top: &Subject) -> &[Subject] {
+        self.below.get(top).map_or(&[], Vec::as_slice)
+    }
+
+    /// All subjects below `top`, each once, nearest first, without `top`. Terminates even if a
+    /// hostile capture contains a cycle.
+    pub fn layers_below(&self, top: &Subject) -> Vec<Subject> {
+        let mut seen = BTreeSet::from([top.clone()]);
+        let mut order: Vec<Subject> = Vec::new();
+        let mut row = vec![top.clone()];
+        while !row.is_empty() {
+            let mut next = Vec::new();
+            for subject in row.iter().flat_map(|s| self.directly_below(s)) {
+                if seen.insert(subject.clone()) {
+                    order.push(subject.clone());
+                    next.push(subject.clone());
+                }
+            }
+            row = next;
+        }
+        order
+    }
+
+    /// The block devices at the bottom of a subject's stack: where a flush must arrive.
+    pub fn bottom_devices(&self, top: &Subject) -> Vec<Subject> {
+        let ends = |s: &Subject| s.scope() == Scope::Device && self.directly_below(s).is_empty();
+        let below = self.layers_below(top).into_iter().filter(|s| ends(s));
+        let itself = Some(top).filter(|top| ends(top)).cloned();
+        below.chain(itself).collect()
+    }
+
+    /// Records that the device `path` leads to the same unit as `first`.
+    pub fn set_first_path(&mut self, path: &Subject, first: &Subject) {
+        let first = self.first_path(first).clone();
+        if *path != first {
+            self.units.insert(path.clone(), first);
+        }
+    }
+
+    /// The device that represents the unit behind `device`: the first of several paths, otherwise
+    /// `device` itself.
+    pub fn first_path<'s>(&'s self, device: &'s Subject) -> &'s Subject {
+        self.units.get(device).unwrap_or(device)
+    }
+
+    /// The disks at the bottom of a stack; several paths to one disk count once. Judgement of
+    /// queues uses [`Self::bottom_devices`] instead, because each path has its own queue.
+    pub fn distinct_bottom_disks(&self, top: &Subject) -> Vec<Subject> {
+        let mut seen = BTreeSet::new();
+        let units = self
+            .bottom_devices(top)
+            .into_iter()
+            .map(|leaf| self.first_path(&leaf).clone());
+        units.filter(|unit| seen.insert(unit.clone())).collect()
+    }
+
+    pub fn subjects_of_scope(&self, scope: Scope) -> impl Iterator<Item = &Subject> {
+        self.order
+            .range(Subject::scope_start(scope)..)
+            .take_while(move |subject| subject.scope() == scope)
+    }
+
+    /// All subjects with a known value of this fact, in order. The lookups use all processors on a
+    /// large host.
+    pub fn known_values<T: FactValue + Send>(&self, key: &Key<T>) -> Vec<(&Subject, T)> {
+        let subjects: Vec<&Subject> = self.subjects_of_scope(key.info.scope).collect();
+        let values = parallel::map(&subjects, |subject| self.value(subject, key));
+        subjects
+            .into_iter()
+            .zip(values)
+            .filter_map(|(subject, value)| Some((subject, value?)))
+            .collect()
+    }
+
+    /// The subjects whose value is known and passes the test, in order.
+    pub fn subjects_where<T: FactValue + Send>(
+        &self,
+        key: &Key<T>,
+        so: impl Fn(&T) -> bool,
+    ) -> Vec<Subject> {
+        self.known_values(key)
+            .into_iter()
+            .filter(|(_, value)| so(value))
+            .map(|(subject, _)| subject.clone())
+            .collect()
+    }
+
+    pub fn rows(&self) -> impl Iterator<Item = FactRow<'_>> {
+        self.order.iter().flat_map(|subject| self.rows_of(subject))
+    }
+
+    pub fn rows_of<'s>(&'s self, subject: &'s Subject) -> impl Iterator<Item = FactRow<'s>> {
+        let row = self
+            .facts
+            .get(subject)
+            .into_iter()
+            .flat_map(|row| row.iter());
+        row.map(move |fact| FactRow {
+            subject,
+            fact: fact.name,
+            reading: &fact.reading,
+        })
+    }
+
+    pub fn all_subjects(&self) -> impl Iterator<Item = &Subject> {
+        self.order.iter()
+    }
+
+    /// Every edge, including edges to devices that are only held (see [`Self::detach`]).
+    pub fn edges(&self) -> impl Iterator<Item = (&Subject, &Subject)> {
+        let mut below: Vec<_> = self.below.iter().chain(&self.detached).collect();
+        below.sort_unstable_by_key(|(top, _)| *top);
+        below
+            .into_iter()
+            .flat_map(|(top, below)| below.iter().map(move |base| (top, base)))
+    }
+
+    /// Adds the facts, edges, links and notes of another set. Facts that were assumed in this set
+    /// stay.
+    pub fn merge(&mut self, other: Self) {
+        for (subject, facts) in other.facts {
+            let assumed = self.assumed.get(&subject);
+            match self.facts.entry(subject) {
+                Entry::Vacant(place) => {
+                    self.order.insert(place.key().clone());
+                    let row = place.insert(facts);
+                    override_with_assumed(row, assumed);
+                }
+                Entry::Occupied(mut place) => {
+                    Arc::make_mut(place.get_mut()).insert_all(&facts);
+                    override_with_assumed(place.get_mut(), assumed);
+                }
+            }
+        }
+        for (top, below) in other.below {
+            for base in below {
+                self.add_edge(&top, &base);
+            }
+        }
+        for (top, left) in other.detached {
+            for base in left {
+                self.detach_but_hold(&top, &base);
+            }
+        }
+        for (from, links) in other.links {
+            for to in &links {
+                self.link(&from, to);
+            }
+        }
+        for (subject, scopes) in other.inapplicable {
+            self.inapplicable.entry(subject).or_default().extend(scopes);
+        }
+        for (path, first) in other.units {
+            self.set_first_path(&path, &first);
+        }
+        self.areas.extend(other.areas);
+        self.notes.extend(other.notes);
+    }
+
+    /// A separate set with the facts of the given subjects, of everything directly below them, and
+    /// of the host.
+    #[must_use]
+    pub fn subset<'s>(&self, subjects: impl IntoIterator<Item = &'s Subject>) -> Self {
+        let mut part = Self {
+            assumed: self.assumed.clone(),
+            ..Self::default()
+        };
+        let mut copy = |subject: &Subject| {
+            if let Some(row) = self.facts.get(subject) {
+                part.order.insert(subject.clone());
+                part.facts.insert(subject.clone(), Arc::clone(row));
+            }
+        };
+        copy(&Subject::host());
+        for subject in subjects {
+            copy(subject);
+            self.directly_below(subject).iter().for_each(&mut copy);
+            if let Some(below) = self.below.get(subject) {
+                part.below.insert(subject.clone(), below.clone());
+            }
+        }
+        part
+    }
+
+    /// Merges a subset back: its facts about `subjects` replace those of this set, so nothing else
+    /// may have changed them meanwhile. Facts about other subjects are ignored.
+    pub fn merge_subset<'s>(
+        &mut self,
+        mut part: Self,
+        subjects: impl IntoIterator<Item = &'s Subject>,
+    ) {
+        let rows = mem::take(&mut part.facts);
+        for subject in subjects {
+            if let Some(row) = rows.get(subject) {
+                if !self.contains(subject) {
+                    self.order.insert(subject.clone());
+                }
+                self.facts.insert(subject.clone(), Arc::clone(row));
+            }
+        }
+        self.merge(part);
+    }
+
+    /// Adds a note, unless an equal note is there already.
+    pub fn add_note(&mut self, note: impl Into<Note>) {
+        let note = note.into();
+        if !self.notes.contains(&note) {
+            self.notes.push(note);
+        }
+    }
+
+    pub fn notes(&self) -> &[Note] {
+        &self.notes
+    }
+}
+
+/// Serialises the facts in order, without edges and links.
+impl Serialize for FactSet {
+    fn serialize<S: Serializer>(&self, out: S) -> Result<S::Ok, S::Error> {
+        out.collect_seq(self.rows())
+    }
+}
+
+#[cfg(any(test, feature = "testing"))]
+impl schemars::JsonSchema for FactSet {
+    fn schema_name() -> std::borrow::Cow<'static, str> {
+        <Vec<FactRow<'_>>>::schema_name()
+    }
+
+    fn json_schema(generator: &mut schemars::SchemaGenerator) -> schemars::Schema {
+        <Vec<FactRow<'_>>>::json_schema(generator)
+    }
+
+    fn inline_schema() -> bool {
+        true
+    }
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,205 @@
+//! A table of Linux SCSI host drivers: the transport of the disks behind each driver, and the
+//! caches that may be in between.
+//!
+//! Names are those of `proc_name` in sysfs (drivers/scsi). Some drivers (smartpqi, mpi3mr, aacraid)
+//! serve both plain adapters and RAID controllers. The table then names the RAID controller; only
+//! the controller's tool reports whether a disk is a RAID volume.
+
+use crate::facts::catalog::device::Transport;
+
+#[derive(Debug)]
+pub struct ScsiDriver {
+    pub name: &'static str,
+    /// Transport of the disks; `None` if the transport follows from a disk's place in the device
+    /// tree.
+    pub transport: Option<Transport>,
+    pub hba: Hba,
+}
+
+/// Hardware or software between a disk and the host.
+#[derive(Clone, Copy, Debug)]
+pub enum Hba {
+    /// A RAID controller, which may keep acknowledged writes in its own cache.
+    Controller(RaidController),
+    /// An adapter without a cache.
+    Plain,
+    /// A hypervisor, a USB bridge or a network; the disk is judged by its transport.
+    Other,
+}
+
+#[derive(Clone, Copy, Debug)]
+pub struct RaidController {
+    pub family: ControllerFamily,
+    /// Instruction to an admin, printed if the controller's facts are unknown.
+    pub query_hint: &'static str,
+}
+
+/// RAID controllers that the same tools can query.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub enum ControllerFamily {
+    /// LSI and Broadcom controllers up to the MegaRAID 9500 series.
+    MegaRaid,
+    /// HP and HPE controllers up to generation 9.
+    SmartArray,
+    /// HPE controllers from generation 10 on, and Microchip controllers that use smartpqi.
+    SmartRaid,
+    /// Broadcom MegaRAID 9600 and Dell PERC 12.
+    MegaRaid9600,
+    Adaptec,
+    /// Controllers with tools whose output walwise cannot parse.
+    Unsupported,
+}
+
+pub const ALL: &[ScsiDriver] = &[
+    ScsiDriver {
+        transport: Some(Transport::Megaraid),
+        ..raid_driver("megaraid_sas", ControllerFamily::MegaRaid, MEGARAID)
+    },
+    ScsiDriver {
+        transport: Some(Transport::Megaraid),
+        ..raid_driver("megaraid", ControllerFamily::Unsupported, MEGARAID)
+    },
+    raid_driver("hpsa", ControllerFamily::SmartArray, SMART_ARRAY),
+    raid_driver("cciss", ControllerFamily::SmartArray, SMART_ARRAY),
+    raid_driver(
+        "smartpqi",
+        ControllerFamily::SmartRaid,
+        "query the controller as root with ssacli (HPE) or arcconf (Adaptec, Microchip)",
+    ),
+    raid_driver(
+        "mpi3mr",
+        ControllerFamily::MegaRaid9600,
+        "query the controller as root with storcli2 or perccli2 (Dell)",
+    ),
+    raid_driver(
+        "aacraid",
+        ControllerFamily::Adaptec,
+        "query the controller as root with arcconf: write-cache setting, backup unit, disk caches",
+    ),
+    raid_driver(
+        "arcmsr",
+        ControllerFamily::Unsupported,
+        "query the controller as root with areca-cli (walwise cannot parse its output): battery, write policy, disk caches",
+    ),
+    raid_driver("3w-9xxx", ControllerFamily::Unsupported, TW_CLI),
+    raid_driver("3w-sas", ControllerFamily::Unsupported, TW_CLI),
+    raid_driver("hptiop", ControllerFamily::Unsupported, ANY_TOOL),
+    raid_driver("esas2r", ControllerFamily::Unsupported, ANY_TOOL),
+    raid_driver("ips", ControllerFamily::Unsupported, ANY_TOOL),
+    plain_driver("mpt2sas", Some(Transport::Sas)),
+    plain_driver("mpt3sas", Some(Transport::Sas)),
+    plain_driver("mptsas", Some(Transport::Sas)),
+    plain_driver("mptspi", None),
+    plain_driver("mptscsih", None),
+    plain_driver("mvsas", None),
+    plain_driver("pm80xx", None),
+    plain_driver("pm8001", None),
+    plain_driver("isci", None),
+    plain_driver("aic94xx", None),
+    plain_driver("aic7xxx", None),
+    plain_driver("aic79xx", None),
+    plain_driver("sym53c8xx", None),
+    plain_driver("hisi_sas_v2_hw", None),
+    plain_driver("hisi_sas_v3_hw", None),
+    plain_driver("scsi_debug", None),
+    plain_driver("ibmvscsi", None),
+    plain_driver("BusLogic", None),
+    plain_driver("esp", None),
+    plain_driver("qla1280", None),
+    plain_driver("ahci", Some(Transport::Sata)),
+    plain_driver("ata_piix", Some(Transport::Sata)),
+    plain_driver("virtio_scsi", Some(Transport::VirtioScsi)),
+    other_driver("vmw_pvscsi", Transport::Vmware),
+    other_driver("storvsc", Transport::Hyperv),
+    other_driver("hv_storvsc", Transport::Hyperv),
+    other_driver("storvsc_host", Transport::Hyperv),
+    other_driver("usb-storage", Transport::Usb),
+    other_driver("uas", Transport::Usb),
+    other_driver("iscsi_tcp", Transport::Network),
+];
+
+const MEGARAID: &str = "query the controller as root with storcli, perccli (Dell) or MegaCli: configured and current cache policy, battery, disk caches";
+const SMART_ARRAY: &str = "query the controller as root with ssacli (older: hpssacli, hpacucli): cache, battery, drive write cache";
+const TW_CLI: &str = "query the controller as root with tw_cli (walwise cannot parse its output): battery, write policy, disk caches";
+
+/// Instruction to an admin for a controller of an unknown family.
+pub const ANY_TOOL: &str =
+    "query the controller as root with its own tool (storcli, perccli, MegaCli, ssacli or arcconf)";
+
+const fn raid_driver(
+    name: &'static str,
+    family: ControllerFamily,
+    ask: &'static str,
+) -> ScsiDriver {
+    let hba = Hba::Controller(RaidController {
+        family,
+        query_hint: ask,
+    });
+    ScsiDriver {
+        name,
+        transport: Some(Transport::Raid),
+        hba,
+    }
+}
+
+const fn plain_driver(name: &'static str, transport: Option<Transport>) -> ScsiDriver {
+    ScsiDriver {
+        name,
+        transport,
+        hba: Hba::Plain,
+    }
+}
+
+const fn other_driver(name: &'static str, transport: Transport) -> ScsiDriver {
+    ScsiDriver {
+        name,
+        transport: Some(transport),
+        hba: Hba::Other,
+    }
+}
+
+impl ScsiDriver {
+    pub fn controller(&self) -> Option<RaidController> {
+        match self.hba {
+            Hba::Controller(controller) => Some(controller),
+            Hba::Plain | Hba::Other => None,
+        }
+    }
+
+    /// Whether the driver serves adapters without a write cache.
+    pub fn is_plain_adapter(&self) -> bool {
+        matches!(self.hba, Hba::Plain)
+    }
+}
+
+impl ControllerFamily {
+    pub fn driver_names(self) -> impl Iterator<Item = &'static str> {
+        let is_of =
+            move |driver: &&ScsiDriver| driver.controller().is_some_and(|one| one.family == self);
+        ALL.iter().filter(is_of).map(|driver| driver.name)
+    }
+}
+
+pub fn find_driver(name: &str) -> Option<&'static ScsiDriver> {
+    ALL.iter().find(|driver| driver.name == name)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_driver_has_one_row_and_a_controllers_disks_are_its_volumes() {
+        for driver in ALL {
+            assert_eq!(
+                ALL.iter().filter(|other| other.name == driver.name).count(),
+                1,
+                "{}",
+                driver.name
+            );
+            let is_raid = driver.transport.is_some_and(Transport::is_raid);
+            assert_eq!(is_raid, driver.controller().is_some(), "{}", driver.name);
+        }
+        assert!(find_driver("fancyraid").is_none());
+    }
+}

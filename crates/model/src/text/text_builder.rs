@@ -1,0 +1,197 @@
+//! Builds pages of plain text: indentation, wrapping, hanging labels and aligned tables.
+//!
+//! Commands are never wrapped, so that they can be copied. The width does not depend on the
+//! terminal, so that saved and printed pages can be compared line by line.
+
+use super::wrap::{OverlongWord, display_width, wrap};
+
+/// Width of a page in columns: that of the smallest common terminal.
+pub const WIDTH: usize = 80;
+/// Width in columns below which a wide column of a table is not folded.
+const MIN_COLUMN_WIDTH: usize = 20;
+
+pub struct TextBuilder {
+    out: String,
+    width: usize,
+}
+
+impl Default for TextBuilder {
+    fn default() -> Self {
+        Self {
+            out: String::new(),
+            width: WIDTH,
+        }
+    }
+}
+
+impl TextBuilder {
+    /// Builds text without wrapping, for display in a window that scrolls.
+    pub fn unbounded() -> Self {
+        Self {
+            out: String::new(),
+            width: usize::MAX,
+        }
+    }
+
+    pub fn finish(self) -> String {
+        self.out
+    }
+
+    pub fn append(&mut self, other: &Self) {
+        self.blank_line();
+        self.out.push_str(&other.out);
+    }
+
+    /// Adds an empty line, unless the text is empty or already ends in an empty line.
+    pub fn blank_line(&mut self) {
+        if !self.out.is_empty() && !self.out.ends_with("\n\n") {
+            self.out.push('\n');
+        }
+    }
+
+    pub fn heading(&mut self, text: &str) {
+        self.blank_line();
+        self.paragraph(0, text);
+    }
+
+    pub fn verbatim(&mut self, indent: usize, text: &str) {
+        self.push_spaces(indent);
+        self.out.push_str(text);
+        self.end_line();
+    }
+
+    pub fn paragraph(&mut self, indent: usize, text: &str) {
+        self.hanging_paragraph(indent, "", text);
+    }
+
+    /// Adds a label followed by a paragraph whose further lines are aligned with the first.
+    pub fn hanging_paragraph(&mut self, indent: usize, label: &str, text: &str) {
+        let margin = indent + display_width(label);
+        self.push_spaces(indent);
+        self.out.push_str(label);
+        for (line, at) in wrap(text, self.width.saturating_sub(margin), OverlongWord::Keep)
+            .iter()
+            .zip(0..)
+        {
+            self.push_spaces(if at == 0 { 0 } else { margin });
+            self.out.push_str(line);
+            self.end_line();
+        }
+    }
+
+    /// Adds rows with aligned columns, two spaces apart; `right` marks right-aligned columns. In a
+    /// table wider than the page the widest columns fold, but never the first, which names the row.
+    pub fn table(&mut self, indent: usize, rows: &[Vec<String>], right: &[bool]) {
+        let number = rows.iter().map(Vec::len).max().unwrap_or_default();
+        let width = |column: usize| {
+            rows.iter()
+                .filter_map(|row| row.get(column))
+                .map(|cell| display_width(cell))
+                .max()
+                .unwrap_or_default()
+        };
+        let mut widths: Vec<usize> = (0..number).map(width).collect();
+        let gaps = indent + 2 * number.saturating_sub(1);
+        while gaps + widths.iter().sum::<usize>() > self.width
+            && let Some(widest) = widths.iter_mut().skip(1).max()
+            && *widest > MIN_COLUMN_WIDTH
+        {
+            *widest -= 1;
+        }
+        for row in rows {
+            let cells: Vec<Vec<String>> = row
+                .iter()
+                .zip(&widths)
+                .map(|(cell, width)| wrap_cell(cell, *width))
+                .collect();
+            for line in 0..cells.iter().map(Vec::len).max().unwrap_or_default() {
+                self.push_spaces(indent);
+                for ((cell, width), column) in cells.iter().zip(&widths).zip(0..) {
+                    let cell = cell.get(line).map(String::as_str).unwrap_or_default();
+                    let pad = width.saturating_sub(display_width(cell));
+                    let right = right.get(column).copied().unwrap_or_default();
+                    let (before, after) = if right { (pad, 0) } else { (0, pad) };
+                    self.push_spaces(if column > 0 { before + 2 } else { before });
+                    self.out.push_str(cell);
+                    self.push_spaces(after);
+                }
+                self.end_line();
+            }
+        }
+    }
+
+    fn push_spaces(&mut self, count: usize) {
+        self.out.extend(std::iter::repeat_n(' ', count));
+    }
+
+    /// Ends the line and removes trailing blanks.
+    fn end_line(&mut self) {
+        let blank = |c: char| c != '\n' && c.is_whitespace();
+        self.out.truncate(self.out.trim_end_matches(blank).len());
+        self.out.push('\n');
+    }
+}
+
+/// Wraps a cell only if needed, because wrapping collapses blanks.
+fn wrap_cell(cell: &str, width: usize) -> Vec<String> {
+    if display_width(cell) <= width {
+        vec![cell.to_owned()]
+    } else {
+        wrap(cell, width, OverlongWord::Keep)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use unicode_width::UnicodeWidthStr as _;
+
+    use super::*;
+
+    #[test]
+    fn long_sentences_wrap_under_their_label() {
+        let mut page = TextBuilder::default();
+        page.hanging_paragraph(2, "why  ", &"word ".repeat(40));
+        let text = page.finish();
+        assert!(text.lines().count() == 3, "{text}");
+        assert!(text.lines().all(|line| line.width() <= WIDTH));
+        assert!(
+            text.lines()
+                .skip(1)
+                .all(|line| line.starts_with("       word"))
+        );
+    }
+
+    #[test]
+    fn a_table_that_is_too_wide_folds_in_its_widest_columns() {
+        let row = |cells: [&str; 4]| cells.map(str::to_owned).to_vec();
+        let options = format!("ext4 rw,{}", "resuid=65534,".repeat(8));
+        let rows = [
+            row(["  /srv", &options, "passed on", "weakest"]),
+            row(["    sda", "disk", "volatile", ""]),
+        ];
+        let mut page = TextBuilder::default();
+        page.table(4, &rows, &[]);
+        let text = page.finish();
+        assert!(text.lines().all(|line| line.width() <= WIDTH), "{text}");
+        assert!(
+            text.lines().count() > 2 && text.contains("\n        sda  disk  "),
+            "{text}"
+        );
+        assert!(
+            text.lines().next().unwrap().ends_with("  weakest"),
+            "{text}"
+        );
+        let all: String = text
+            .split_whitespace()
+            .filter(|word| word.contains("resuid"))
+            .collect();
+        assert!(options.ends_with(&all), "{all}");
+    }
+
+    #[test]
+    fn one_word_longer_than_the_page_stays_whole() {
+        let mut page = TextBuilder::default();
+        page.paragraph(2, &format!("a {} b", "x".repeat(150)));
+        assert!(page.finish().contains(&"x".repeat(150)));
+    }
+}

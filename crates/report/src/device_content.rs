@@ -1,0 +1,224 @@
+//! The contents of a device for every output: in use, unreadable, free or blank.
+//!
+//! A device is *blank* only if all of it was read; an unreadable device counts neither as free nor
+//! as in use.
+
+use serde::Serialize;
+
+use walwise_model::facts::catalog::device::{self, ContentState};
+use walwise_model::facts::{FactSet, Reading, Remedy, Scope, Subject};
+use walwise_model::text;
+
+/// The contents of a device, which decide whether a database can get the device.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+#[cfg_attr(any(test, feature = "testing"), derive(schemars::JsonSchema))]
+#[serde(tag = "is", rename_all = "kebab-case")]
+pub enum DeviceContent {
+    /// The device is in use or holds data.
+    Holds {
+        /// The contents by name: `xfs`, `GPT`, `a mount at /srv`, `swap in use`, `unrecognised
+        /// data`.
+        holds: Vec<String>,
+    },
+    /// The contents could not be read.
+    Unreadable {
+        /// The reason why the contents could not be read.
+        because: String,
+        /// How to make the contents readable.
+        #[serde(skip_serializing_if = "Option::is_none")]
+        remedy: Option<Remedy>,
+    },
+    /// The device is not in use, and the parts read hold no data.
+    Free {
+        /// The size of the device, in bytes.
+        size: Option<u64>,
+        /// The part of the device that was read, in bytes.
+        bytes_read: Option<u64>,
+        /// The longest unread range, in bytes.
+        unread_run: Option<u64>,
+    },
+    /// The device is not in use, and all of it was read: only zeros or ones.
+    Blank,
+}
+
+impl DeviceContent {
+    pub fn from_facts(facts: &FactSet, target: &Subject) -> Self {
+        match facts.subject_in_scope(target, Scope::Device) {
+            Some(disk) => Self::from_disk(facts, &disk),
+            None => Self::Unreadable {
+                because: "the device is unknown".to_owned(),
+                remedy: None,
+            },
+        }
+    }
+
+    fn from_disk(facts: &FactSet, disk: &Subject) -> Self {
+        match facts.get(disk, &device::CONTENT) {
+            Reading::Known {
+                value: ContentState::Holds,
+                ..
+            } => Self::Holds {
+                holds: facts.value(disk, &device::HOLDS).unwrap_or_default(),
+            },
+            Reading::Known {
+                value: ContentState::Free,
+                ..
+            } => Self::Free {
+                size: facts.value(disk, &device::SIZE),
+                bytes_read: facts.value(disk, &device::BYTES_READ),
+                unread_run: facts.value(disk, &device::UNREAD_RUN),
+            },
+            Reading::Known {
+                value: ContentState::Blank,
+                ..
+            } => Self::Blank,
+            Reading::Unknown {
+                why,
+                detail,
+                remedy,
+            } => {
+                let because = if detail.is_empty() {
+                    why.to_string()
+                } else {
+                    detail
+                };
+                Self::Unreadable { because, remedy }
+            }
+        }
+    }
+
+    /// True if a file system may be created on the device.
+    pub fn is_available(&self) -> bool {
+        matches!(self, Self::Free { .. } | Self::Blank)
+    }
+
+    /// For example `holds xfs, LVM2`, `unreadable`, `free` or `blank`.
+    pub fn heading(&self) -> String {
+        match self {
+            Self::Holds { holds } => format!("holds {}", text::names_and_count(holds, MAX_NAMED)),
+            Self::Unreadable { .. } => "unreadable".to_owned(),
+            Self::Free { .. } => "free".to_owned(),
+            Self::Blank => "blank".to_owned(),
+        }
+    }
+
+    pub fn evidence_text(&self) -> String {
+        match self {
+            Self::Holds { holds } => {
+                format!(
+                    "This device holds {}. No file system is recommended for it.",
+                    holds.join(", ")
+                )
+            }
+            Self::Unreadable { because, remedy } => {
+                let remedy = remedy
+                    .as_ref()
+                    .map(|remedy| format!(" To find out: {remedy}."))
+                    .unwrap_or_default();
+                format!("Whether this device holds data is unknown: {because}.{remedy}")
+            }
+            Self::Free {
+                size,
+                bytes_read,
+                unread_run,
+            } => {
+                let of = size
+                    .map(|size| format!(" of {}", text::format_bytes(size)))
+                    .unwrap_or_default();
+                let read = bytes_read.map_or_else(|| "the parts".to_owned(), text::format_bytes);
+                let missed = match unread_run {
+                    Some(run) => format!(
+                        "up to {} of contiguous data may have been missed",
+                        format_bytes_rounded_up(*run)
+                    ),
+                    None => "how much may have been missed is unknown".to_owned(),
+                };
+                format!(
+                    "No mount, swap space or device uses it. No data found in {read}{of} sampled; {missed}."
+                )
+            }
+            Self::Blank => {
+                "No mount, swap space or device uses it. All of it was read: zeros or ones."
+                    .to_owned()
+            }
+        }
+    }
+}
+
+fn format_bytes_rounded_up(bytes: u64) -> String {
+    let (unit, word) = if bytes < 1 << 20 {
+        (1 << 10, "KiB")
+    } else {
+        (1 << 20, "MiB")
+    };
+    format!("{} {word}", text::group_digits(bytes.div_ceil(unit)))
+}
+
+const MAX_NAMED: usize = 3;
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use walwise_model::facts::{Source, UnknownReason};
+
+    fn content_of(content: Reading<ContentState>) -> DeviceContent {
+        let (mut facts, disk) = (FactSet::default(), Subject::device("sdb"));
+        facts.insert(&disk, &device::CONTENT, content);
+        facts.insert_known(
+            &disk,
+            &device::HOLDS,
+            ["GPT", "LVM2", "ext4", "xfs"].map(str::to_owned).to_vec(),
+            Source::Assumed,
+        );
+        facts.insert_known(&disk, &device::BYTES_READ, 64 << 20, Source::Assumed);
+        facts.insert_known(&disk, &device::UNREAD_RUN, 20 << 20, Source::Assumed);
+        DeviceContent::from_disk(&facts, &disk)
+    }
+
+    #[test]
+    fn each_is_told_as_what_it_is_and_only_two_may_be_given() {
+        let known = |content| content_of(Reading::known(content, Source::Assumed));
+        let unread = content_of(Reading::unknown(
+            UnknownReason::Malformed,
+            "reading /dev/sdb: Input/output error",
+        ));
+        let cases = [
+            (
+                known(ContentState::Holds),
+                "holds GPT, LVM2, ext4 and 1 more",
+                false,
+            ),
+            (unread, "unreadable", false),
+            (known(ContentState::Free), "free", true),
+            (known(ContentState::Blank), "blank", true),
+        ];
+        for (content, words, given) in cases {
+            assert_eq!(
+                (content.heading().as_str(), content.is_available()),
+                (words, given)
+            );
+        }
+    }
+
+    #[test]
+    fn a_bound_is_rounded_up() {
+        for (bytes, told) in [
+            (0, "0 KiB"),
+            (1, "1 KiB"),
+            (44_612_346, "43 MiB"),
+            (2_601_140_224, "2 481 MiB"),
+        ] {
+            assert_eq!(format_bytes_rounded_up(bytes), told);
+        }
+    }
+
+    #[test]
+    fn a_free_device_says_how_much_could_be_missed() {
+        let says = content_of(Reading::known(ContentState::Free, Source::Assumed)).evidence_text();
+        assert!(
+            says.contains("in 64 MiB sampled")
+                && says.contains("up to 20 MiB of contiguous data may have been"),
+            "{says}"
+        );
+    }
+}

@@ -1,0 +1,321 @@
+//! Describes a block device of a stack: `RAID5, 3 of 4, resyncing`, `bcache, writeback, dirty`,
+//! `LVM thin volume vg-data`, `DRBD protocol C`, `NVMe over TCP`.
+//!
+//! Only known facts are shown, and normal states are omitted. A mapping of unknown target type
+//! keeps its maker's name (`LVM`), because linear and thin volumes look alike without root.
+
+use walwise_model::facts::catalog::device::{
+    self, ArrayLevel, ArrayState, ConsistencyPolicy, DeviceKind, NetworkTransport, Shingled,
+    SyncAction,
+};
+use walwise_model::facts::{FactSet, Key, Subject};
+use walwise_model::text;
+
+pub fn describe_device(facts: &FactSet, subject: &Subject) -> String {
+    let text = |key| facts.value(subject, key);
+    let size = facts.value(subject, &device::SIZE).map(text::format_bytes);
+    let kind = facts.value(subject, &device::KIND);
+    let first = match kind {
+        Some(DeviceKind::Md) => describe_array(facts, subject),
+        Some(DeviceKind::Lvm) => kind_with_name(
+            &describe_mapping("LVM", facts, subject),
+            text(&device::DM_NAME),
+        ),
+        Some(DeviceKind::Crypt) => kind_with_name("LUKS", text(&device::DM_NAME)),
+        Some(DeviceKind::Multipath) => kind_with_name("multipath", text(&device::DM_NAME)),
+        Some(DeviceKind::Dmraid) => kind_with_name("firmware RAID", text(&device::DM_NAME)),
+        Some(DeviceKind::Vdo) => kind_with_name("VDO", text(&device::DM_NAME)),
+        Some(DeviceKind::Dm) => kind_with_name(
+            &describe_mapping("device mapper", facts, subject),
+            text(&device::DM_NAME),
+        ),
+        Some(DeviceKind::Loop) => match text(&device::LOOP_FILE) {
+            Some(file) => format!("loop over {file}"),
+            None => "loop device".to_owned(),
+        },
+        Some(DeviceKind::Bcache) => {
+            let mode = facts
+                .value(subject, &device::BCACHE_MODE)
+                .map(|mode| mode.to_string());
+            let state = facts
+                .value(subject, &device::BCACHE_STATE)
+                .map(|state| state.to_string());
+            join_parts("bcache", [mode, state])
+        }
+        Some(DeviceKind::Drbd) => match facts.value(subject, &device::DRBD_PROTOCOL) {
+            Some(protocol) => format!("DRBD protocol {protocol}"),
+            None => "DRBD".to_owned(),
+        },
+        Some(DeviceKind::Zvol) => "ZFS volume".to_owned(),
+        Some(DeviceKind::Disk | DeviceKind::Other) | None => {
+            text(&device::MODEL).unwrap_or_else(|| "disk".to_owned())
+        }
+        Some(DeviceKind::Ram) => "memory disk".to_owned(),
+        Some(DeviceKind::Zram) => "compressed memory".to_owned(),
+        Some(kind @ DeviceKind::Partition) => kind.to_string(),
+    };
+    let lasts = facts
+        .value(subject, &device::EPHEMERAL)
+        .filter(|gone| *gone)
+        .map(|_| "ephemeral".to_owned());
+    let zones = facts
+        .value(subject, &device::SHINGLED)
+        .and_then(|zones| match zones {
+            Shingled::No => None,
+            Shingled::Suspected => Some("perhaps shingled".to_owned()),
+            Shingled::HostAware | Shingled::HostManaged | Shingled::DriveManaged => {
+                Some(format!("shingled, {zones}"))
+            }
+        });
+    let attached = transport_text(facts, subject, kind);
+    [Some(first), size, attached, lasts, zones]
+        .into_iter()
+        .flatten()
+        .collect::<Vec<_>>()
+        .join(", ")
+}
+
+/// How the device is attached, for example `NVMe over TCP`; `None` if the transport is unknown.
+fn transport_text(facts: &FactSet, subject: &Subject, kind: Option<DeviceKind>) -> Option<String> {
+    let transport = facts.value(subject, &device::TRANSPORT)?;
+    let words = match facts.value(subject, &device::FABRIC) {
+        _ if !transport.is_recognised() => return None,
+        Some(NetworkTransport::Tcp) => "NVMe over TCP",
+        Some(NetworkTransport::Rdma) => "NVMe over RDMA",
+        Some(NetworkTransport::Fc) => "NVMe over Fibre Channel",
+        Some(NetworkTransport::Iscsi) => "iSCSI",
+        Some(NetworkTransport::FibreChannel) => "Fibre Channel",
+        Some(fabric @ (NetworkTransport::Nbd | NetworkTransport::Rbd)) => fabric.as_str(),
+        None if transport.is_pmem() && kind.is_some_and(DeviceKind::is_disk) => "persistent memory",
+        None => transport.as_str(),
+    };
+    Some(words.to_owned())
+}
+
+fn kind_with_name(kind: &str, name: Option<String>) -> String {
+    name.map_or_else(|| kind.to_owned(), |name| format!("{kind} {name}"))
+}
+
+fn join_parts<const N: usize>(first: &str, more: [Option<String>; N]) -> String {
+    std::iter::once(first.to_owned())
+        .chain(more.into_iter().flatten())
+        .collect::<Vec<_>>()
+        .join(", ")
+}
+
+/// Names a device mapper mapping by its target type, if known: `LVM thin volume`.
+fn describe_mapping(maker: &str, facts: &FactSet, subject: &Subject) -> String {
+    let mut targets = facts
+        .value(subject, &device::DM_TARGETS)
+        .unwrap_or_default();
+    targets.dedup();
+    let mode = facts.value(subject, &device::DM_CACHE_MODE);
+    let kind = match targets.as_slice() {
+        [one] => match one.as_str() {
+            "linear" => return maker.to_owned(),
+            "thin" => "thin volume".to_owned(),
+            "thin-pool" => format!("thin pool{}", thin_pool_fill_level(facts, subject)),
+            "snapshot" => "snapshot".to_owned(),
+            "snapshot-origin" => "volume with snapshots".to_owned(),
+            "cache" => mode.map_or_else(|| "cache".to_owned(), |mode| format!("{mode} cache")),
+            "writecache" => "write cache".to_owned(),
+            "crypt" => "encrypted".to_owned(),
+            other => other.to_owned(),
+        },
+        _ => return maker.to_owned(),
+    };
+    format!("{maker} {kind}")
+}
+
+/// The fill level of a thin pool, for example ` (81% data, 12% metadata)`.
+fn thin_pool_fill_level(facts: &FactSet, subject: &Subject) -> String {
+    let percent = |key: &Key<f64>, word: &str| {
+        facts
+            .value(subject, key)
+            .map(|share| format!("{share:.0}% {word}"))
+    };
+    let shares: Vec<String> = [
+        percent(&device::THIN_DATA, "data"),
+        percent(&device::THIN_METADATA, "metadata"),
+    ]
+    .into_iter()
+    .flatten()
+    .collect();
+    if shares.is_empty() {
+        String::new()
+    } else {
+        format!(" ({})", shares.join(", "))
+    }
+}
+
+fn describe_array(facts: &FactSet, subject: &Subject) -> String {
+    let level = facts
+        .value(subject, &device::MD_LEVEL)
+        .map_or("md array", ArrayLevel::display_name);
+    let disks = facts.value(subject, &device::MD_DISKS);
+    let missing = facts.value(subject, &device::MD_DEGRADED);
+    let there = disks
+        .zip(missing)
+        .map(|(disks, missing)| format!("{} of {disks}", disks.saturating_sub(missing)));
+    let doing = facts
+        .value(subject, &device::MD_SYNC_ACTION)
+        .and_then(|action| {
+            let word = match action {
+                SyncAction::Idle => return None,
+                SyncAction::Frozen => "frozen",
+                SyncAction::Resync => "resyncing",
+                SyncAction::Recover => "recovering",
+                SyncAction::Check => "being checked",
+                SyncAction::Repair => "being repaired",
+                SyncAction::Reshape => "being reshaped",
+            };
+            Some(word.to_owned())
+        });
+    let closed = facts
+        .value(subject, &device::MD_CONSISTENCY)
+        .and_then(|policy| match policy {
+            ConsistencyPolicy::Journal => Some("journal".to_owned()),
+            ConsistencyPolicy::Ppl => Some("PPL".to_owned()),
+            ConsistencyPolicy::None
+            | ConsistencyPolicy::Resync
+            | ConsistencyPolicy::Bitmap
+            | ConsistencyPolicy::Unknown => None,
+        });
+    let state = facts
+        .value(subject, &device::MD_STATE)
+        .and_then(|state| match state {
+            ArrayState::Clear | ArrayState::Inactive => Some("not running".to_owned()),
+            ArrayState::Broken => Some("failed".to_owned()),
+            ArrayState::ReadOnly => Some("read-only".to_owned()),
+            ArrayState::ReadAuto => Some("read-only until the first write".to_owned()),
+            ArrayState::Suspended => Some("suspended".to_owned()),
+            ArrayState::Clean
+            | ArrayState::Active
+            | ArrayState::WritePending
+            | ArrayState::ActiveIdle => None,
+        });
+    // A container array only holds metadata and never runs.
+    let state = state.filter(|_| {
+        !facts
+            .value(subject, &device::MD_LEVEL)
+            .is_some_and(ArrayLevel::is_container)
+    });
+    let failed = facts
+        .value(subject, &device::MD_FAILED)
+        .filter(|failed| !failed.is_empty());
+    let failed = failed.map(|failed| format!("failed: {}", failed.join(" ")));
+    join_parts(level, [there, state, doing, closed, failed])
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use walwise_model::facts::{KeyInfo, Source, Value};
+
+    fn describe_test_device(facts: &[(&KeyInfo, Value)]) -> String {
+        let mut set = FactSet::default();
+        let subject = Subject::device("x");
+        for (key, value) in facts {
+            set.insert_value(
+                &subject,
+                key,
+                walwise_model::facts::Reading::known(value.clone(), Source::file("x")),
+            );
+        }
+        describe_device(&set, &subject)
+    }
+
+    fn text_value(word: &str) -> Value {
+        Value::Text(word.to_owned())
+    }
+
+    #[test]
+    fn layers_are_said_as_engineers_say_them() {
+        let list =
+            |words: &[&str]| Value::List(words.iter().map(|&word| word.to_owned()).collect());
+        let kind = |word| (&device::KIND.info, text_value(word));
+        for (facts, expect) in [
+            (
+                vec![
+                    kind("md"),
+                    (&device::MD_LEVEL.info, text_value("raid5")),
+                    (&device::MD_DISKS.info, Value::Whole(4)),
+                    (&device::MD_DEGRADED.info, Value::Whole(1)),
+                    (&device::MD_SYNC_ACTION.info, text_value("resync")),
+                ],
+                "RAID5, 3 of 4, resyncing",
+            ),
+            (
+                vec![
+                    kind("md"),
+                    (&device::MD_LEVEL.info, text_value("raid1")),
+                    (&device::MD_SYNC_ACTION.info, text_value("idle")),
+                ],
+                "RAID1",
+            ),
+            (
+                vec![
+                    kind("bcache"),
+                    (&device::BCACHE_MODE.info, text_value("writeback")),
+                    (&device::BCACHE_STATE.info, text_value("dirty")),
+                ],
+                "bcache, writeback, dirty",
+            ),
+            (
+                vec![kind("drbd"), (&device::DRBD_PROTOCOL.info, text_value("C"))],
+                "DRBD protocol C",
+            ),
+            (
+                vec![
+                    kind("disk"),
+                    (&device::TRANSPORT.info, text_value("network")),
+                    (&device::FABRIC.info, text_value("tcp")),
+                ],
+                "disk, NVMe over TCP",
+            ),
+            (
+                vec![kind("lvm"), (&device::DM_NAME.info, text_value("vg-data"))],
+                "LVM vg-data",
+            ),
+            (
+                vec![
+                    kind("lvm"),
+                    (&device::DM_NAME.info, text_value("vg-data")),
+                    (&device::DM_TARGETS.info, list(&["thin"])),
+                ],
+                "LVM thin volume vg-data",
+            ),
+            (
+                vec![
+                    kind("lvm"),
+                    (&device::DM_TARGETS.info, list(&["thin-pool"])),
+                    (&device::THIN_DATA.info, Value::Number(81.4)),
+                ],
+                "LVM thin pool (81% data)",
+            ),
+            (
+                vec![
+                    kind("lvm"),
+                    (&device::DM_TARGETS.info, list(&["cache"])),
+                    (&device::DM_CACHE_MODE.info, text_value("writeback")),
+                ],
+                "LVM writeback cache",
+            ),
+            (
+                vec![kind("crypt"), (&device::DM_NAME.info, text_value("data"))],
+                "LUKS data",
+            ),
+            (
+                vec![
+                    kind("disk"),
+                    (&device::MODEL.info, text_value("nvme_card0")),
+                    (&device::TRANSPORT.info, text_value("nvme")),
+                    (&device::EPHEMERAL.info, Value::Bool(true)),
+                ],
+                "nvme_card0, nvme, ephemeral",
+            ),
+        ] {
+            assert_eq!(describe_test_device(&facts), expect);
+        }
+    }
+}

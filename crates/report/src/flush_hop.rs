@@ -1,0 +1,166 @@
+//! Describes the hops of a flush path, such as mount, layer and disk cache.
+//! [`walwise_judge::durability`] judges the path itself.
+
+use super::device_description::describe_device;
+use super::{mount_and_mkfs_options, stack};
+use walwise_judge::durability::{FlushHop, FlushState, HopKind, Verdict};
+use walwise_model::facts::catalog::controller::{self, MemberDiskCache};
+use walwise_model::facts::catalog::device::{self, CacheVolatility};
+use walwise_model::facts::catalog::{cluster, mysql, postgres};
+use walwise_model::facts::{FactSet, FactValue, Key, ServerKind, Subject};
+use walwise_model::settings;
+use walwise_model::text;
+
+pub fn describe_hops(facts: &FactSet, verdict: &mut Verdict) {
+    for hop in &mut verdict.flush_path {
+        hop.text = hop_description(facts, hop);
+    }
+}
+
+fn hop_description(facts: &FactSet, hop: &FlushHop) -> String {
+    let of_each = |one: fn(&FactSet, &Subject) -> String| {
+        join_with_counts(hop.subjects.iter().map(|of| one(facts, of)))
+    };
+    match hop.kind {
+        HopKind::Commit => "reported once the flush below returns".to_owned(),
+        HopKind::Server if hop.subjects.is_empty() => "judged from the file system down".to_owned(),
+        HopKind::Server => of_each(server_text),
+        HopKind::FileSystem => of_each(mount_text),
+        HopKind::Layer => of_each(describe_device),
+        HopKind::Disk => {
+            let contradicts = matches!(hop.state, FlushState::Disagrees);
+            of_each(if contradicts {
+                conflicting_caches_text
+            } else {
+                disk_text
+            })
+        }
+        HopKind::Members => of_each(member_cache_text),
+        HopKind::Beyond => "not visible from here".to_owned(),
+    }
+}
+
+/// Equal descriptions appear once, with a count.
+fn join_with_counts(all: impl Iterator<Item = String>) -> String {
+    let mut counted: Vec<(String, usize)> = Vec::new();
+    for words in all {
+        match counted.iter_mut().find(|(known, _)| *known == words) {
+            Some((_, count)) => *count += 1,
+            None => counted.push((words, 1)),
+        }
+    }
+    let words = |(words, count): (String, usize)| {
+        if count > 1 {
+            format!("{count} × {words}")
+        } else {
+            words
+        }
+    };
+    text::names_and_count(
+        &counted.into_iter().map(words).collect::<Vec<_>>(),
+        MAX_KINDS,
+    )
+}
+
+/// The number of different descriptions shown for one hop.
+const MAX_KINDS: usize = 2;
+
+fn join_parts<const N: usize>(parts: [Option<String>; N]) -> String {
+    parts
+        .into_iter()
+        .flatten()
+        .filter(|part| !part.is_empty())
+        .collect::<Vec<_>>()
+        .join(" · ")
+}
+
+/// For example `fsync on`.
+fn setting_text<T: FactValue>(
+    facts: &FactSet,
+    of: &Subject,
+    key: &Key<T>,
+    name: &str,
+) -> Option<String> {
+    let value = facts.reading(of, key.id()).value()?;
+    Some(format!(
+        "{name} {}",
+        settings::find_by_name(key.name())?.format_config_value(value)
+    ))
+}
+
+fn server_text(facts: &FactSet, of: &Subject) -> String {
+    let version = facts
+        .value(of, facts.database_profile(of).version)
+        .map(|version| version.to_string());
+    match facts.value(of, &cluster::KIND) {
+        Some(ServerKind::Mysql | ServerKind::Mariadb) => join_parts([
+            version,
+            facts
+                .value(of, &mysql::FLUSH_METHOD)
+                .map(|method| method.to_string()),
+            setting_text(facts, of, &mysql::FLUSH_LOG, "flush_log_at_trx_commit"),
+        ]),
+        Some(ServerKind::Postgres) | None => join_parts([
+            version,
+            setting_text(facts, of, &postgres::FSYNC, "fsync"),
+            facts
+                .value(of, &postgres::WAL_SYNC_METHOD)
+                .map(|method| method.to_string()),
+        ]),
+    }
+}
+
+fn mount_text(facts: &FactSet, of: &Subject) -> String {
+    let words = stack::mount_options(facts, of).map(|words| {
+        stack::collapse_overlay_layers(mount_and_mkfs_options::explicit_mount_options(&words))
+            .join(",")
+    });
+    join_parts([Some(of.name().to_owned()), words])
+}
+
+fn disk_text(facts: &FactSet, of: &Subject) -> String {
+    let model = facts
+        .value(of, &controller::MODEL)
+        .or_else(|| facts.value(of, &device::MODEL));
+    let named = model.or_else(|| facts.value(of, &device::KIND).map(|kind| kind.to_string()));
+    let size = facts.value(of, &device::SIZE).map(text::format_bytes);
+    let battery = facts
+        .value(of, &controller::BATTERY)
+        .map(|battery| format!("battery {battery}"));
+    let cache = facts.value(of, &device::CACHE).map(|cache| match cache {
+        CacheVolatility::Volatile => "volatile cache",
+        CacheVolatility::Contradictory => "contradictory cache",
+        CacheVolatility::Unknown => "cache unknown",
+        CacheVolatility::Protected => "protected cache",
+        CacheVolatility::None => "no volatile cache",
+    });
+    let named = [named, size]
+        .into_iter()
+        .flatten()
+        .collect::<Vec<_>>()
+        .join(", ");
+    join_parts([Some(named), cache.map(str::to_owned), battery])
+}
+
+/// The cache as reported by the queue and by the disk; used where the two reports differ.
+fn conflicting_caches_text(facts: &FactSet, of: &Subject) -> String {
+    let queue = facts
+        .value(of, &device::WRITE_CACHE)
+        .map(|word| format!("queue: {word}"));
+    let own = facts
+        .value(of, &device::CACHE_TYPE)
+        .map(|word| format!("disk: {word}"));
+    match (queue, own) {
+        (Some(queue), Some(own)) => join_parts([Some(queue), Some(own)]),
+        _ => disk_text(facts, of),
+    }
+}
+
+fn member_cache_text(facts: &FactSet, of: &Subject) -> String {
+    let caches = match facts.value(of, &controller::DISK_CACHE) {
+        Some(MemberDiskCache::Off) => "drive caches off",
+        Some(MemberDiskCache::On) => "drive caches on",
+        Some(MemberDiskCache::DiskDefault) | None => "drive caches unknown",
+    };
+    caches.to_owned()
+}

@@ -1,0 +1,200 @@
+//! All findings by rule, each with an id, and the facts they rest on.
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use super::anchors;
+use super::markup::{Markup, Tag, tag};
+use super::section::{badge_markup, scrollable_frame};
+use crate::Report;
+use crate::view::{Badge, wording};
+use walwise_judge::rules::{Finding, Outcome};
+use walwise_model::facts::{FactRow, Reading, Scope, Subject, catalog};
+
+/// The page shows at most this many facts per target of the report.
+const MAX_FACTS: usize = 400;
+/// The number of conditions shown for one finding.
+const MAX_CONDITIONS: usize = 12;
+
+/// Rules are sorted by their worst finding, the worst first.
+pub fn finding_sections(report: &Report) -> Markup {
+    let mut order: Vec<&str> = Vec::new();
+    let mut by_rule: BTreeMap<&str, Vec<&Finding>> = BTreeMap::new();
+    for finding in &report.findings {
+        let of_rule = by_rule.entry(&finding.rule).or_default();
+        if of_rule.is_empty() {
+            order.push(&finding.rule);
+        }
+        of_rule.push(finding);
+    }
+    let rules = order
+        .iter()
+        .filter_map(|rule| by_rule.get(rule).map(|all| rule_section(rule, all)));
+    Markup::concat(rules)
+}
+
+fn rule_section(rule: &str, findings: &[&Finding]) -> Markup {
+    let first = findings.first();
+    let reason = first.map_or("", |finding| &*finding.because);
+    let item = |finding: &Finding| {
+        let is_open = matches!(finding.outcome, Outcome::Undecided { .. });
+        let own = if *finding.because == *reason {
+            ""
+        } else {
+            &*finding.because
+        };
+        let seen = observed_values(finding);
+        let mut item = tag("li")
+            .attr(
+                "id",
+                &anchors::finding_anchor(&finding.rule, &finding.subject),
+            )
+            .add(badge_markup(&Badge::Level(finding.level, is_open)))
+            .text(" ")
+            .text(&wording::subject_name(&finding.subject))
+            .text(": ")
+            .text(&finding.title);
+        if !own.is_empty() {
+            item = item.add(tag("p").text(own));
+        }
+        Markup::from(if seen.is_empty() {
+            item
+        } else {
+            item.add(tag("p").attr("class", "dim").text(&seen))
+        })
+    };
+    let heading = tag("h3")
+        .attr("id", &anchors::rule_anchor(rule))
+        .add(tag("code").text(rule));
+    let list = tag("ul").add_all(findings.iter().map(|finding| item(finding)));
+    Markup::from(heading)
+        .append(tag("p").text(reason))
+        .append(list)
+}
+
+/// Empty if the finding has no trace.
+fn observed_values(finding: &Finding) -> String {
+    let Some(trace) = &finding.trace else {
+        return String::new();
+    };
+    let all = walwise_judge::rules::explain::trace_rows(trace)
+        .into_iter()
+        .filter(|row| !row.reading.is_empty());
+    let told: Vec<String> = all
+        .take(MAX_CONDITIONS)
+        .map(|row| format!("{}: {}", row.label, row.reading))
+        .collect();
+    told.join(" · ")
+}
+
+/// The facts shown in the document: of the host, of the targets' subjects, and of the hops. Other
+/// facts are only in the JSON data.
+pub struct FactAppendix<'a> {
+    by_subject: BTreeMap<&'a Subject, Vec<FactRow<'a>>>,
+    omitted: usize,
+}
+
+impl<'a> FactAppendix<'a> {
+    pub fn from_report(report: &'a Report) -> Self {
+        let room = MAX_FACTS.saturating_mul(report.targets.len().max(1));
+        let hops = report
+            .verdicts
+            .iter()
+            .flat_map(|verdict| &verdict.flush_path);
+        let subjects = report.targets.iter().flat_map(|target| &target.subjects);
+        let subjects: BTreeSet<&Subject> =
+            subjects.chain(hops.flat_map(|hop| &hop.subjects)).collect();
+        let concerns =
+            |subject: &Subject| subject.scope() == Scope::Host || subjects.contains(subject);
+        let is_told = |row: &FactRow<'_>| row.reading.is_known() || row.reading.is_gap();
+        let (mut told, mut count) = (
+            Self {
+                by_subject: BTreeMap::new(),
+                omitted: 0,
+            },
+            0,
+        );
+        for row in report.facts.rows().filter(is_told) {
+            if count < room && concerns(row.subject) {
+                count += 1;
+                told.by_subject.entry(row.subject).or_default().push(row);
+            } else {
+                told.omitted = told.omitted.saturating_add(1);
+            }
+        }
+        told
+    }
+
+    /// A link without text; `None` if the document does not show facts of this subject.
+    pub fn facts_link(&self, subject: &Subject) -> Option<Tag> {
+        let to = || tag("a").attr("href", &format!("#{}", anchors::facts_anchor(subject)));
+        self.by_subject.contains_key(subject).then(to)
+    }
+
+    pub fn table(&self) -> Markup {
+        if self.by_subject.is_empty() {
+            return Markup::default();
+        }
+        let group = |(subject, rows): (&&Subject, &Vec<FactRow<'_>>)| {
+            let name = tag("code").text(&subject.to_string());
+            let head = tag("th")
+                .attr("colspan", "3")
+                .attr("scope", "colgroup")
+                .add(name);
+            tag("tbody")
+                .attr("id", &anchors::facts_anchor(subject))
+                .add(tag("tr").add(head))
+                .add_all(rows.iter().map(fact_row))
+        };
+        let heads =
+            ["fact", "value", "read from"].map(|name| tag("th").attr("scope", "col").text(name));
+        let table = tag("table")
+            .attr("class", "facts")
+            .add(tag("thead").add(tag("tr").add_all(heads)))
+            .add_all(self.by_subject.iter().map(group));
+        let all = Markup::from(scrollable_frame("Table: facts", table));
+        if self.omitted == 0 {
+            return all;
+        }
+        let more = format!(
+            "{} more facts are in the JSON data of this page and in `walwise facts`.",
+            self.omitted
+        );
+        all.append(tag("p").text(&more))
+    }
+}
+
+fn fact_row(row: &FactRow<'_>) -> Tag {
+    let (value, from) = match row.reading {
+        Reading::Known { value, source } => {
+            (catalog::format_value(row.fact, value), source.to_string())
+        }
+        Reading::Unknown {
+            why,
+            detail,
+            remedy,
+        } => {
+            let why = if detail.is_empty() {
+                why.to_string()
+            } else {
+                format!("{why}: {detail}")
+            };
+            (
+                format!("unknown: {why}"),
+                remedy.as_ref().map(ToString::to_string).unwrap_or_default(),
+            )
+        }
+    };
+    tag("tr").add_all([row.fact, &value, &from].map(|cell| tag("td").text(cell)))
+}
+
+/// The style sheet hides a closed appendix in print.
+pub fn collapsible_section(heading: &str, id: &str, is_appendix: bool, inner: Markup) -> Markup {
+    let summary = tag("summary").add(tag("h2").attr("id", id).text(heading));
+    let fold = tag("details");
+    let fold = if is_appendix {
+        fold.attr("class", "appendix")
+    } else {
+        fold
+    };
+    fold.add(summary).add(inner).into()
+}

@@ -1,0 +1,341 @@
+//! Builds Markdown (CommonMark, with GitHub tables) in which no text from the host becomes markup.
+//!
+//! Names and options become code where possible, sentences are escaped. Some sites turn `@name`,
+//! `#1`, `www.` and `://` into links even after a backslash, so such characters become code.
+
+use crate::view::{RichText, TextSpan};
+use walwise_model::escape::comment;
+
+#[derive(Default)]
+pub struct MarkdownWriter {
+    out: String,
+}
+
+impl MarkdownWriter {
+    pub fn into_string(self) -> String {
+        self.out
+    }
+
+    /// `markup` is already escaped.
+    pub fn heading(&mut self, level: usize, markup: &str) {
+        self.push_block(&format!("{} {markup}", "#".repeat(level)));
+    }
+
+    /// An empty paragraph is left out.
+    pub fn paragraph(&mut self, markup: &str) {
+        if !markup.is_empty() {
+            self.push_block(markup);
+        }
+    }
+
+    pub fn list(&mut self, items: &[String]) {
+        if !items.is_empty() {
+            self.push_block(
+                &items
+                    .iter()
+                    .map(|item| format!("- {item}"))
+                    .collect::<Vec<_>>()
+                    .join("\n"),
+            );
+        }
+    }
+
+    /// A table without rows is left out. `right` lists the right-aligned columns. Head and cells
+    /// are already escaped.
+    pub fn table(&mut self, head: &[&str], right: &[bool], rows: &[Vec<String>]) {
+        if rows.is_empty() {
+            return;
+        }
+        let line = |cells: &[String]| format!("| {} |", cells.join(" | "));
+        let marks = (0..head.len()).map(|at| {
+            if right.get(at) == Some(&true) {
+                "--:"
+            } else {
+                "---"
+            }
+        });
+        let mut lines = vec![
+            line(&head.iter().map(|&cell| cell.to_owned()).collect::<Vec<_>>()),
+            line(&marks.map(str::to_owned).collect::<Vec<_>>()),
+        ];
+        lines.extend(rows.iter().map(|row| line(row)));
+        self.push_block(&lines.join("\n"));
+    }
+
+    /// The fence is longer than any run of backticks in the lines.
+    pub fn code_block<S: AsRef<str>>(&mut self, language: &str, lines: &[S]) {
+        let lines: Vec<String> = lines
+            .iter()
+            .map(|line| comment::escape_comment_line(line.as_ref()))
+            .collect();
+        let longest = lines
+            .iter()
+            .map(|line| longest_backtick_run(line))
+            .max()
+            .unwrap_or_default();
+        let fence = "`".repeat((longest + 1).max(3));
+        self.push_block(&format!("{fence}{language}\n{}\n{fence}", lines.join("\n")));
+    }
+
+    pub fn append(&mut self, other: &Self) {
+        if !other.out.is_empty() {
+            self.push_block(other.out.trim_end_matches('\n'));
+        }
+    }
+
+    fn push_block(&mut self, text: &str) {
+        if !self.out.is_empty() {
+            self.out.push('\n');
+        }
+        self.out.push_str(text);
+        self.out.push('\n');
+    }
+}
+
+fn longest_backtick_run(line: &str) -> usize {
+    line.split(|c| c != '`')
+        .map(str::len)
+        .max()
+        .unwrap_or_default()
+}
+
+/// Characters that sites turn into links or formulas outside code: accounts, tickets, formulas,
+/// URLs.
+const AUTOLINKED: [&str; 4] = ["@", "#", "$", "://"];
+
+pub fn escaped_text(sentence: &str) -> String {
+    let mut out = String::with_capacity(sentence.len());
+    push_escaped(&mut out, comment::escape_comment_line(sentence).trim());
+    out
+}
+
+/// Escapes text and puts names into code spans.
+pub fn markdown_from_rich_text(phrase: &RichText) -> String {
+    let mut out = String::new();
+    push_rich_text(&mut out, phrase);
+    out.trim().to_owned()
+}
+
+/// A table cell cannot begin a list, so leading `-` and digits stay unescaped.
+pub fn escaped_cell(phrase: &RichText) -> String {
+    let mut out = "|".to_owned();
+    push_rich_text(&mut out, phrase);
+    out.strip_prefix('|').unwrap_or(&out).trim().to_owned()
+}
+
+fn push_rich_text(out: &mut String, phrase: &RichText) {
+    for fragment in phrase.spans() {
+        match fragment {
+            TextSpan::Plain(words) | TextSpan::Verdict(words) => {
+                push_escaped(out, &comment::escape_comment_line(words));
+            }
+            TextSpan::Code(name) => push_markup(out, &code_span(name)),
+            TextSpan::Command(command) => push_markup(out, &code_span(command)),
+            TextSpan::Strong(words) => push_markup(out, &bold_text(words)),
+            TextSpan::SeeSection(heading) => push_escaped(out, &format!("see “{heading}”")),
+        }
+    }
+}
+
+/// Adjacent code spans would merge, so a blank separates them.
+fn push_markup(out: &mut String, markup: &str) {
+    if out.ends_with('`') && !out.ends_with("\\`") && markup.starts_with('`') {
+        out.push(' ');
+    }
+    out.push_str(markup);
+}
+
+/// A character that begins a list or a heading is escaped only at the start of the line.
+fn push_escaped(out: &mut String, words: &str) {
+    let mut rest = words;
+    while let Some(c) = rest.chars().next() {
+        let linked = autolinked_len(out, rest);
+        if linked > 0 {
+            let (mark, after) = rest.split_at(linked);
+            push_markup(out, &format!("`{mark}`"));
+            rest = after;
+            continue;
+        }
+        // These characters begin a list, a rule or a numbered item only at the start of a line.
+        let leads = matches!(c, '-' | '+' | '=') && out.is_empty();
+        let counts = matches!(c, '.' | ')') && out.bytes().all(|b| b.is_ascii_digit());
+        if leads || counts || "\\`*_[]<>|~&".contains(c) {
+            out.push('\\');
+        }
+        out.push(c);
+        rest = rest.get(c.len_utf8()..).unwrap_or_default();
+    }
+}
+
+/// The number of leading bytes of `text` that sites would link or replace. Consecutive ones become
+/// one code span, because adjacent code spans would merge.
+fn autolinked_len(before: &str, text: &str) -> usize {
+    let mut length = 0;
+    while let Some(rest) = text.get(length..) {
+        let mark = AUTOLINKED
+            .iter()
+            .find(|mark| rest.starts_with(**mark))
+            .map_or(0, |mark| mark.len());
+        let end = before.len().saturating_sub(3);
+        let www = length == 0
+            && rest.starts_with('.')
+            && before
+                .get(end..)
+                .is_some_and(|end| end.eq_ignore_ascii_case("www"));
+        let step = mark
+            .max(usize::from(www))
+            .max(usize::from(starts_with_emoji_code(rest)));
+        if step == 0 {
+            break;
+        }
+        length += step;
+    }
+    length
+}
+
+/// True at the start of an emoji shortcode such as `:tada:`.
+fn starts_with_emoji_code(text: &str) -> bool {
+    let Some((name, _)) = text.strip_prefix(':').and_then(|rest| rest.split_once(':')) else {
+        return false;
+    };
+    !name.is_empty()
+        && name
+            .bytes()
+            .all(|b| b.is_ascii_alphanumeric() || b"_+-".contains(&b))
+}
+
+/// Empty text stays empty, because `****` would be a rule.
+pub fn bold_text(sentence: &str) -> String {
+    let text = escaped_text(sentence);
+    if text.is_empty() {
+        text
+    } else {
+        format!("**{text}**")
+    }
+}
+
+/// The result is escaped text if a code span cannot hold the name.
+pub fn code_span(name: &str) -> String {
+    let name = comment::escape_comment_line(name);
+    if name.is_empty() || name.trim() != name || name.contains(['`', '|', '\\']) {
+        return escaped_text(&name);
+    }
+    format!("`{name}`")
+}
+
+#[cfg(test)]
+mod tests {
+
+    use proptest::prelude::*;
+
+    use super::*;
+
+    /// The text as a renderer displays it: escapes removed, code unchanged. `None` if a part would
+    /// become markup (CommonMark 0.31, sections 2.4, 4 and 6; GitHub tables and autolinks).
+    fn rendered_text(markup: &str) -> Option<String> {
+        let first = markup.chars().next().unwrap_or('x');
+        let digits = markup.len()
+            - markup
+                .trim_start_matches(|c: char| c.is_ascii_digit())
+                .len();
+        let ordered = digits > 0
+            && markup
+                .get(digits..digits + 1)
+                .is_some_and(|next| matches!(next, "." | ")"));
+        if "-+=>#".contains(first) || ordered {
+            return None;
+        }
+        let mut out = String::new();
+        let mut rest = markup;
+        while let Some(c) = rest.chars().next() {
+            rest = &rest[c.len_utf8()..];
+            match c {
+                '\\' => {
+                    let escaped = rest.chars().next().filter(char::is_ascii_punctuation)?;
+                    out.push(escaped);
+                    rest = &rest[1..];
+                }
+                '`' => {
+                    let (code, after) = rest.split_once('`')?;
+                    if code.is_empty() || after.starts_with('`') {
+                        return None;
+                    }
+                    out.push_str(code);
+                    rest = after;
+                }
+                '*' | '_' | '[' | ']' | '<' | '>' | '|' | '~' | '&' | '@' | '#' | '$' => {
+                    return None;
+                }
+                ':' if rest.starts_with("//") => return None,
+                '.' if out.to_ascii_lowercase().ends_with("www") => return None,
+                c => out.push(c),
+            }
+        }
+        Some(out)
+    }
+
+    #[test]
+    fn markup_is_shown_and_not_obeyed() {
+        for (given, markup) in [
+            (
+                "a plain sentence, 50 % of it.",
+                "a plain sentence, 50 % of it.",
+            ),
+            ("<script>&amp;", "\\<script\\>\\&amp;"),
+            ("[x](http://y) ![i](j)", "\\[x\\](http`://`y) !\\[i\\](j)"),
+            (
+                "**b** _e_ ~~s~~ `c`",
+                "\\*\\*b\\*\\* \\_e\\_ \\~\\~s\\~\\~ \\`c\\`",
+            ),
+            ("- item", "\\- item"),
+            ("12. item", "12\\. item"),
+            ("# head", "`#` head"),
+            ("a | b", "a \\| b"),
+            ("@somebody #7 $x$ $$", "`@`somebody `#`7 `$`x`$` `$$`"),
+            ("www.example.org WWW.x", "www`.`example.org WWW`.`x"),
+            (":tada: 1:2", "`:`tada: 1:2"),
+            ("back\\slash", "back\\\\slash"),
+            ("two\nlines", "two?lines"),
+            ("", ""),
+        ] {
+            assert_eq!(escaped_text(given), markup);
+        }
+        assert_eq!(code_span("wal_sync_method"), "`wal_sync_method`");
+        assert_eq!(code_span("a`b|c"), "a\\`b\\|c");
+        assert_eq!(bold_text(""), "");
+    }
+
+    #[test]
+    fn a_block_of_code_is_left_by_nothing_in_it() {
+        let mut document = MarkdownWriter::default();
+        document.code_block("sh", &["echo", "```", "````` x\n```"]);
+        assert_eq!(
+            document.into_string(),
+            "``````sh\necho\n```\n````` x?```\n``````\n"
+        );
+    }
+
+    proptest! {
+        /// Any text is displayed unchanged, and none of it becomes markup.
+        #[test]
+        fn text_is_seen_as_it_was(given in prop_oneof!["[ -~]{0,24}", "[-+=#>@$:/.w`*_|\\\\ 0-9a]{0,16}", any::<String>()]) {
+            let plain = comment::escape_comment_line(&given);
+            for markup in [escaped_text(&given), code_span(&given)] {
+                let shown = rendered_text(&markup);
+                let expect = plain.trim().to_owned();
+                prop_assert_eq!(shown.as_deref(), Some(expect.as_str()), "{}", markup);
+            }
+        }
+
+        #[test]
+        fn code_is_closed_by_its_own_fence_only(lines in prop::collection::vec("[`~ a\\\\]{0,9}", 1..5)) {
+            let mut document = MarkdownWriter::default();
+            document.code_block("sh", &lines);
+            let text = document.into_string();
+            let fence: String = text.chars().take_while(|c| *c == '`').collect();
+            let closing = text.lines().filter(|line| line.starts_with(&fence)).count();
+            prop_assert_eq!(closing, 2, "{}", text);
+            prop_assert_eq!(text.lines().count(), lines.len() + 2);
+        }
+    }
+}

@@ -1,0 +1,305 @@
+//! Option lists of mount and mkfs: which options exclude each other, and the list after a change.
+//!
+//! Mount options form families with one member in force (`noatime`, `relatime`). With a repeated
+//! flag (`-O a -O b`), mke2fs ignores the first list, so lists are joined. File systems print
+//! options that nobody set; recommendations leave those out.
+
+use walwise_model::settings::SettingKind;
+
+/// Two different mount options of one family exclude each other.
+pub fn mount_option_family(word: &str) -> &str {
+    let name = word.split('=').next().unwrap_or(word);
+    match name {
+        "noatime" | "relatime" | "norelatime" | "strictatime" | "nostrictatime" | "atime" => {
+            "atime"
+        }
+        "ro" | "rw" => "rw",
+        "sync" | "async" => "sync",
+        "compress-force" => "compress",
+        name => name
+            .strip_prefix("no")
+            .filter(|rest| rest.len() > 2)
+            .unwrap_or(name),
+    }
+}
+
+/// True if file systems print the option although nobody set it, or if it is a default.
+fn is_implicit_mount_option(word: &str) -> bool {
+    let name = word.split('=').next().unwrap_or(word);
+    matches!(
+        name,
+        "attr2" | "inode64" | "logbufs" | "logbsize" | "noquota" | "seclabel" | "subvolid"
+    ) || matches!(
+        word,
+        "relatime" | "defaults" | "subvol=/" | "space_cache=v2" | "space_cache" | "ssd"
+    )
+}
+
+/// The options in force as an admin would write them: each once, without implicit ones.
+pub fn explicit_mount_options<'a>(words: impl IntoIterator<Item = &'a String>) -> Vec<String> {
+    let mut out: Vec<String> = Vec::new();
+    for word in words {
+        if !is_implicit_mount_option(word) && !out.contains(word) {
+            out.push(word.clone());
+        }
+    }
+    out
+}
+
+/// Options that another option turns on. In ext4, journalled data disables delayed allocation and
+/// unlocked reads (ext4_fill_super). In btrfs, no copy-on-write means no checksums
+/// (Documentation/admin-guide/btrfs, `nodatacow`).
+fn options_caused_by(word: &str) -> &'static [&'static str] {
+    match word {
+        "data=journal" => &["nodelalloc", "nodioread_nolock", "dioread_lock"],
+        "nodatacow" => &["nodatasum"],
+        _ => &[],
+    }
+}
+
+/// The options in force after a change, as an admin would write them; `defaults` if none is left.
+/// Side effects of a removed option are removed too, unless they are in `written`.
+pub fn mount_options_after_change(
+    current: &[String],
+    written: &[String],
+    add: &[String],
+    remove: &[String],
+) -> String {
+    let (stay, go): (Vec<&String>, Vec<&String>) = current
+        .iter()
+        .partition(|word| is_kept_by_change(word, add, remove));
+    let caused = |word: &str| {
+        go.iter()
+            .any(|gone| options_caused_by(gone).contains(&word))
+    };
+    let kept = stay
+        .into_iter()
+        .filter(|word| written.contains(word) || !caused(word));
+    append_options(explicit_mount_options(kept), add)
+}
+
+/// Unlike [`options_after`], keeps implicit options and the order of the written list.
+pub fn rewrite_written_options(written: &[String], add: &[String], remove: &[String]) -> String {
+    append_options(
+        written
+            .iter()
+            .filter(|word| is_kept_by_change(word, add, remove))
+            .cloned()
+            .collect(),
+        add,
+    )
+}
+
+fn is_kept_by_change(word: &String, add: &[String], remove: &[String]) -> bool {
+    !remove.contains(word)
+        && !add
+            .iter()
+            .any(|added| mount_option_family(added) == mount_option_family(word))
+}
+
+fn append_options(mut words: Vec<String>, add: &[String]) -> String {
+    words.extend(add.iter().cloned());
+    if words.is_empty() {
+        "defaults".to_owned()
+    } else {
+        words.join(",")
+    }
+}
+
+/// Each item of a mkfs option as (flag, item). The flag is empty for an item without one.
+fn split_mkfs_items(word: &str) -> impl Iterator<Item = (&str, &str)> {
+    let (flag, items) = match word.split_once(char::is_whitespace) {
+        Some((flag, items)) if flag.starts_with('-') => (flag, items.trim()),
+        _ if word.starts_with('-') => (word, ""),
+        _ => ("", word),
+    };
+    items.split(',').map(move |item| (flag, item))
+}
+
+/// The flag and the name of a mkfs item, without a leading `^` and without the value. Different
+/// items with equal names exclude each other.
+fn mkfs_item_key<'a>((flag, item): (&'a str, &'a str)) -> (&'a str, &'a str) {
+    // Most flags take a single value; `-O`, `-E` and `name=value` items take several.
+    let several = flag == "-O" || flag == "-E" || item.contains('=') || flag.is_empty();
+    let name = item
+        .trim_start_matches('^')
+        .split('=')
+        .next()
+        .unwrap_or(item);
+    (flag, if several { name } else { "" })
+}
+
+/// Each flag occurs once in the result, with all its items.
+pub fn join_mkfs_options(words: &[String]) -> String {
+    let mut flags: Vec<(&str, Vec<&str>)> = Vec::new();
+    for (flag, item) in words.iter().flat_map(|word| split_mkfs_items(word)) {
+        match flags.iter_mut().find(|(known, _)| *known == flag) {
+            Some((_, items)) if items.contains(&item) => {}
+            Some((_, items)) => items.push(item),
+            None => flags.push((flag, vec![item])),
+        }
+    }
+    let join =
+        |(flag, items): (&str, Vec<&str>)| format!("{flag} {}", items.join(",")).trim().to_owned();
+    flags.into_iter().map(join).collect::<Vec<_>>().join(" ")
+}
+
+/// True if two different words of a list setting exclude each other.
+pub fn are_exclusive_options(kind: SettingKind, a: &str, b: &str) -> bool {
+    if a == b {
+        return false;
+    }
+    match kind {
+        SettingKind::MountOptions | SettingKind::BootOptions => {
+            mount_option_family(a) == mount_option_family(b)
+        }
+        SettingKind::MkfsOptions | SettingKind::MkfsFeatures => split_mkfs_items(a)
+            .any(|x| split_mkfs_items(b).any(|y| x != y && mkfs_item_key(x) == mkfs_item_key(y))),
+        // Directory attributes: `+C` excludes `-C`. The other settings are not lists.
+        SettingKind::DirectoryFlags
+        | SettingKind::Filesystem
+        | SettingKind::FastCommit
+        | SettingKind::Trim
+        | SettingKind::Scheduler
+        | SettingKind::Queue
+        | SettingKind::Placement
+        | SettingKind::Postgres
+        | SettingKind::InitDb
+        | SettingKind::Mysql
+        | SettingKind::Other => {
+            a.trim_start_matches(['+', '-']) == b.trim_start_matches(['+', '-'])
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use SettingKind::{BootOptions, DirectoryFlags, MkfsOptions, MountOptions};
+
+    use super::*;
+
+    fn split_words(text: &str) -> Vec<String> {
+        text.split(';')
+            .filter(|word| !word.is_empty())
+            .map(str::to_owned)
+            .collect()
+    }
+
+    #[test]
+    fn one_member_of_a_family_stays() {
+        let now = split_words("rw;relatime;nobarrier;attr2;inode64;logbufs=8;errors=remount-ro");
+        assert_eq!(
+            mount_options_after_change(
+                &now,
+                &[],
+                &split_words("noatime"),
+                &split_words("nobarrier;barrier=0")
+            ),
+            "rw,errors=remount-ro,noatime"
+        );
+        assert_eq!(
+            mount_options_after_change(&now, &[], &split_words("barrier=1"), &[]),
+            "rw,errors=remount-ro,barrier=1"
+        );
+        assert_eq!(
+            mount_options_after_change(&split_words("relatime"), &[], &[], &[]),
+            "defaults"
+        );
+        assert_eq!(
+            mount_options_after_change(
+                &split_words("discard"),
+                &[],
+                &split_words("nodiscard"),
+                &[]
+            ),
+            "nodiscard"
+        );
+    }
+
+    #[test]
+    fn side_effects_go_with_their_cause_unless_somebody_wrote_them() {
+        let now = split_words("rw;nodelalloc;nodioread_nolock;data=journal");
+        let (ordered, journal) = (split_words("data=ordered"), split_words("data=journal"));
+        assert_eq!(mount_options_after_change(&now, &[], &[], &journal), "rw");
+        assert_eq!(
+            mount_options_after_change(&now, &[], &ordered, &[]),
+            "rw,data=ordered"
+        );
+        assert_eq!(
+            mount_options_after_change(&now, &split_words("nodelalloc"), &[], &journal),
+            "rw,nodelalloc"
+        );
+        assert_eq!(
+            mount_options_after_change(&now, &[], &split_words("noatime"), &[]),
+            "rw,nodelalloc,nodioread_nolock,data=journal,noatime"
+        );
+        assert_eq!(
+            mount_options_after_change(
+                &split_words("rw;nodatasum;nodatacow"),
+                &[],
+                &[],
+                &split_words("nodatacow")
+            ),
+            "rw"
+        );
+    }
+
+    #[test]
+    fn what_was_written_stays_written() {
+        let line = split_words(
+            "defaults;ssd;subvolid=256;subvol=/;relatime;compress=zstd:1;nobarrier;x-mine=1",
+        );
+        assert_eq!(
+            rewrite_written_options(&line, &split_words("noatime"), &split_words("nobarrier")),
+            "defaults,ssd,subvolid=256,subvol=/,compress=zstd:1,x-mine=1,noatime"
+        );
+        assert_eq!(
+            rewrite_written_options(&split_words("nobarrier"), &[], &split_words("nobarrier")),
+            "defaults"
+        );
+        assert_eq!(rewrite_written_options(&line, &[], &[]), line.join(","));
+    }
+
+    #[test]
+    fn mkfs_flags_appear_once() {
+        let joined = join_mkfs_options(&split_words(
+            "-O ^orphan_file;-m 1;-O fast_commit;-O ^orphan_file;-E stride=16",
+        ));
+        assert_eq!(joined, "-O ^orphan_file,fast_commit -m 1 -E stride=16");
+        assert_eq!(join_mkfs_options(&split_words("-K")), "-K");
+    }
+
+    #[test]
+    fn what_excludes_what() {
+        assert!(are_exclusive_options(MountOptions, "noatime", "relatime"));
+        assert!(are_exclusive_options(
+            MountOptions,
+            "data=ordered",
+            "data=journal"
+        ));
+        assert!(!are_exclusive_options(
+            MountOptions,
+            "noatime",
+            "nodiratime"
+        ));
+        assert!(!are_exclusive_options(BootOptions, "noatime", "noatime"));
+        assert!(are_exclusive_options(
+            MkfsOptions,
+            "-O ^orphan_file",
+            "-O orphan_file"
+        ));
+        assert!(are_exclusive_options(MkfsOptions, "-m 1", "-m 0"));
+        assert!(are_exclusive_options(
+            MkfsOptions,
+            "-i nrext64=0",
+            "-i nrext64=1"
+        ));
+        assert!(!are_exclusive_options(
+            MkfsOptions,
+            "-i nrext64=0",
+            "-m reflink=0"
+        ));
+        assert!(!are_exclusive_options(MkfsOptions, "-O ^a", "-O b"));
+        assert!(are_exclusive_options(DirectoryFlags, "+C", "-C"));
+    }
+}

@@ -1,0 +1,267 @@
+//! Commands that change, verify and undo a setting of MySQL or MariaDB. If the release has no
+//! statement for the change, the option file and a restart are used.
+//!
+//! SET PERSIST survives a restart (MySQL 8.0 and later). SET GLOBAL does not, so the option file
+//! needs the line as well. The table of servers lists for each release which settings are dynamic.
+//! A user's own commands are not replaced.
+
+use super::setting_source::{self, OverriddenBy};
+use walwise_judge::rules::{Advice, Change, Finding, Risk};
+use walwise_model::escape::{self, ShellCommand};
+use walwise_model::facts::catalog::{cluster, mysql};
+use walwise_model::facts::{FactSet, Scope, ServerArea, ServerKind, Source, Subject};
+use walwise_model::servers::{self, SettingChangeStatement, client_program, has_set_persist};
+use walwise_model::version::Version;
+
+/// Adds commands to the MySQL advice, and sets whether the advice needs a restart.
+pub fn add_commands(findings: &mut [Finding], facts: &FactSet) {
+    for Finding {
+        subject, advice, ..
+    } in findings
+    {
+        for advice in advice.iter_mut().filter(|advice| is_mysql_setting(advice)) {
+            let cluster = facts.subject_in_scope(subject, Scope::Cluster);
+            if let Some(server) =
+                cluster.and_then(|cluster| MysqlServer::from_facts(facts, &cluster))
+            {
+                server.complete_advice(advice);
+            }
+        }
+    }
+}
+
+fn is_mysql_setting(advice: &Advice) -> bool {
+    match advice.setting.kind.area() {
+        Some(ServerArea::Mysql) => true,
+        Some(ServerArea::Pg) | None => false,
+    }
+}
+
+/// The properties of a server that decide how to change a setting.
+struct MysqlServer {
+    kind: ServerKind,
+    version: Option<Version>,
+    socket: Option<String>,
+    /// A stopped server accepts no statements.
+    is_stopped: bool,
+}
+
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum SetMethod {
+    /// SET PERSIST, which takes effect now and after a restart.
+    Persist,
+    /// SET PERSIST_ONLY and a restart, because the present value is in mysqld-auto.cnf.
+    PersistOnly,
+    /// SET GLOBAL for the running server, and the option file for later starts.
+    GlobalAndFile,
+    /// An option file and a restart.
+    File,
+}
+
+impl MysqlServer {
+    /// `None` if the kind of the server, MySQL or MariaDB, is unknown.
+    fn from_facts(facts: &FactSet, of: &Subject) -> Option<Self> {
+        Some(Self {
+            kind: facts.value(of, &cluster::KIND)?,
+            version: facts.value(of, &mysql::VERSION),
+            socket: facts.value(of, &mysql::SOCKET),
+            is_stopped: facts.value(of, &mysql::RUNNING) == Some(false),
+        })
+    }
+
+    fn complete_advice(&self, advice: &mut Advice) {
+        let Change::Set(value) = advice.change.clone() else {
+            return;
+        };
+        let now = advice
+            .current
+            .value()
+            .map(|now| advice.setting.format_config_value(now));
+        if now.as_ref() == Some(&value) {
+            return;
+        }
+        let way = self.choose_set_method(advice, &value, now.as_deref());
+        if advice.risk <= Risk::NeedsRestart && self.version.is_some() {
+            advice.risk = match way {
+                SetMethod::Persist | SetMethod::GlobalAndFile => Risk::None,
+                SetMethod::PersistOnly | SetMethod::File => Risk::NeedsRestart,
+            };
+        }
+        let is_bare = advice.apply.is_empty() && advice.undo.is_empty();
+        if is_bare {
+            advice.apply = self.commands_to_apply(advice, way, &value);
+            advice.undo = self.commands_to_undo(advice, way, now.as_deref());
+        }
+        if advice.verify.is_empty() {
+            let shown = format!("SELECT @@GLOBAL.{}", advice.setting.name_without_area());
+            advice.verify.extend(self.client_command(&shown));
+        }
+    }
+
+    /// A method that can set the new value and also restore the present one.
+    fn choose_set_method(&self, advice: &Advice, value: &str, now: Option<&str>) -> SetMethod {
+        let name = advice.setting.name_without_area();
+        let Some(version) = &self.version else {
+            return SetMethod::File;
+        };
+        let by =
+            |value: &str| servers::server_table().change_statement(name, value, self.kind, version);
+        let both = now.map_or(by(value), |now| by(value).and(by(now)));
+        let is_persisted = setting_source::overridden_by(advice) == Some(OverriddenBy::Persisted);
+        match both {
+            _ if self.is_stopped => SetMethod::File,
+            Some(SettingChangeStatement::Persist) => SetMethod::Persist,
+            Some(SettingChangeStatement::Global) => SetMethod::GlobalAndFile,
+            None if is_persisted && has_set_persist(self.kind, version) => SetMethod::PersistOnly,
+            None => SetMethod::File,
+        }
+    }
+
+    fn commands_to_apply(&self, advice: &Advice, way: SetMethod, value: &str) -> Vec<ShellCommand> {
+        let name = advice.setting.name_without_area();
+        match way {
+            SetMethod::Persist => self.set_variable_commands("PERSIST", name, value),
+            SetMethod::PersistOnly => {
+                append_restart_remark(self.set_variable_commands("PERSIST_ONLY", name, value))
+            }
+            SetMethod::GlobalAndFile => {
+                let mut commands = self.set_variable_commands("GLOBAL", name, value);
+                commands.push(edit_file_remark(advice, value));
+                commands
+            }
+            SetMethod::File => append_restart_remark(vec![edit_file_remark(advice, value)]),
+        }
+    }
+
+    fn commands_to_undo(
+        &self,
+        advice: &Advice,
+        way: SetMethod,
+        now: Option<&str>,
+    ) -> Vec<ShellCommand> {
+        let name = advice.setting.name_without_area();
+        let Some(now) = now else {
+            return vec![ShellCommand::comment(
+                "the old value is unknown: note it before the change",
+            )];
+        };
+        match way {
+            SetMethod::Persist => self.undo_persist_commands(advice, name, now),
+            SetMethod::PersistOnly => {
+                append_restart_remark(self.set_variable_commands("PERSIST_ONLY", name, now))
+            }
+            SetMethod::GlobalAndFile => {
+                let mut commands = self.set_variable_commands("GLOBAL", name, now);
+                commands.push(undo_file_remark(advice, now));
+                commands
+            }
+            SetMethod::File => append_restart_remark(vec![undo_file_remark(advice, now)]),
+        }
+    }
+
+    /// Restores the earlier value, both in force and in mysqld-auto.cnf, which wins over option
+    /// files. A value that was not persisted before is not persisted afterwards.
+    fn undo_persist_commands(&self, advice: &Advice, name: &str, now: &str) -> Vec<ShellCommand> {
+        let says = match (
+            setting_source::overridden_by(advice),
+            advice.current.source(),
+        ) {
+            (Some(OverriddenBy::Persisted), _) => "the old value was set with SET PERSIST",
+            // A value reported only by the server may come from mysqld-auto.cnf.
+            (_, Some(Source::Server { .. }) | None) => {
+                "an earlier SET PERSIST is not visible; this persists the old value"
+            }
+            _ => return self.reset_persist_commands(name, now),
+        };
+        let mut commands = vec![ShellCommand::comment(says)];
+        commands.extend(self.set_variable_commands("PERSIST", name, now));
+        commands
+    }
+
+    fn reset_persist_commands(&self, name: &str, now: &str) -> Vec<ShellCommand> {
+        let mut commands = vec![ShellCommand::comment("no value was persisted before")];
+        commands.extend(self.client_commands(&format!("RESET PERSIST {name}")));
+        commands.extend(self.set_variable_commands("GLOBAL", name, now));
+        commands
+    }
+
+    fn set_variable_commands(&self, scope: &str, name: &str, value: &str) -> Vec<ShellCommand> {
+        match escape::mysql::mysql_statement_literal(value) {
+            Some(value) => self.client_commands(&format!("SET {scope} {name} = {value}")),
+            None => vec![ShellCommand::comment(&format!(
+                "{name}: this value cannot be quoted in a statement"
+            ))],
+        }
+    }
+
+    fn client_commands(&self, sql: &str) -> Vec<ShellCommand> {
+        self.client_command(sql).into_iter().collect()
+    }
+
+    /// `None` if the socket's name cannot be quoted.
+    fn client_command(&self, sql: &str) -> Option<ShellCommand> {
+        let client = ShellCommand::new(client_program(self.kind, self.version.as_ref()));
+        let client = match &self.socket {
+            Some(socket) => client.append_literal(" --socket=").append_value(socket)?,
+            None => client,
+        };
+        client.append_literal(" -e ").append_quoted_text(sql)
+    }
+}
+
+/// A remark that names the file or command line to edit.
+fn edit_file_remark(advice: &Advice, value: &str) -> ShellCommand {
+    let line = format!(
+        "{} = {}",
+        advice.setting.name_without_area(),
+        escape::mysql::mysql_option_value(value)
+    );
+    ShellCommand::comment(&match SettingPlace::from_advice(advice) {
+        SettingPlace::CommandLine => {
+            format!("on the command line of the server, which wins over files: {line}")
+        }
+        SettingPlace::Line(place) => format!("in the option file, replace {place} with: {line}"),
+        SettingPlace::Unset => format!("in an option file, group [mysqld]: {line}"),
+    })
+}
+
+/// A remark that names the file or command line to restore.
+fn undo_file_remark(advice: &Advice, now: &str) -> ShellCommand {
+    let name = advice.setting.name_without_area();
+    let line = format!("{name} = {}", escape::mysql::mysql_option_value(now));
+    ShellCommand::comment(&match SettingPlace::from_advice(advice) {
+        SettingPlace::CommandLine => format!("on the command line of the server, restore: {line}"),
+        SettingPlace::Line(place) => format!("in the option file, at {place}, restore: {line}"),
+        SettingPlace::Unset => format!("remove {name} from the option file"),
+    })
+}
+
+/// Where a value is set, apart from SET PERSIST.
+enum SettingPlace {
+    CommandLine,
+    /// A line of an option file.
+    Line(String),
+    /// No known file sets the value.
+    Unset,
+}
+
+impl SettingPlace {
+    fn from_advice(advice: &Advice) -> Self {
+        match (
+            setting_source::overridden_by(advice),
+            advice.current.source(),
+        ) {
+            (Some(OverriddenBy::CommandLine), _) => Self::CommandLine,
+            (None, Some(source @ Source::File { .. })) => Self::Line(source.to_string()),
+            _ => Self::Unset,
+        }
+    }
+}
+
+fn append_restart_remark(mut commands: Vec<ShellCommand>) -> Vec<ShellCommand> {
+    commands.push(ShellCommand::comment("then restart the server"));
+    commands
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,247 @@
+//! The commands for each release and each source of the value in force.
+
+use super::*;
+use crate::sample_reports;
+use walwise_judge::rules::Level;
+use walwise_model::facts::{Choice as _, Reading, Value};
+
+const LINE: &str = "/etc/mysql/my.cnf";
+const PERSISTED: &str = "/var/lib/mysql/mysqld-auto.cnf";
+
+struct Case {
+    kind: &'static str,
+    version: &'static str,
+    running: bool,
+    source: Source,
+}
+
+impl Case {
+    fn server(kind: &'static str, version: &'static str) -> Self {
+        let source = Source::Default {
+            of: format!("{kind} {version}"),
+        };
+        Self {
+            kind,
+            version,
+            running: true,
+            source,
+        }
+    }
+
+    fn with_source(self, source: Source) -> Self {
+        Self { source, ..self }
+    }
+
+    fn advice(&self, setting: &str, now: Value, value: &str) -> Advice {
+        let cluster = Subject::cluster("/var/lib/mysql");
+        let mut facts = FactSet::default();
+        let source = || Source::system_call("test");
+        facts.set_area(&cluster, ServerArea::Mysql);
+        facts.insert_known(
+            &cluster,
+            &super::cluster::KIND,
+            ServerKind::from_word(self.kind).unwrap(),
+            source(),
+        );
+        facts.insert_known(
+            &cluster,
+            &mysql::VERSION,
+            Version::parse(self.version).unwrap(),
+            source(),
+        );
+        facts.insert_known(&cluster, &mysql::RUNNING, self.running, source());
+        if self.running {
+            facts.insert_known(
+                &cluster,
+                &mysql::SOCKET,
+                "/run/mysqld/mysqld.sock".to_owned(),
+                source(),
+            );
+        }
+        let advice = Advice {
+            current: Reading::known(now, self.source.clone()),
+            risk: Risk::None,
+            ..sample_reports::advice(setting, Change::Set(value.to_owned()))
+        };
+        let mut findings = [sample_reports::finding(
+            "any",
+            &cluster,
+            Level::Warning,
+            vec![advice],
+        )];
+        add_commands(&mut findings, &facts);
+        findings[0].advice[0].clone()
+    }
+
+    /// The value in force is 0.
+    fn sync_binlog_output(&self) -> String {
+        print_commands(&self.advice("mysql.sync_binlog", Value::Whole(0), "1"))
+    }
+
+    /// The value in force is `fsync`.
+    fn flush_method_output(&self) -> String {
+        print_commands(&self.advice(
+            "mysql.innodb_flush_method",
+            Value::Text("fsync".to_owned()),
+            "O_DIRECT",
+        ))
+    }
+}
+
+fn print_commands(advice: &Advice) -> String {
+    let lines = advice.commands().into_iter().flat_map(|(word, commands)| {
+        commands
+            .iter()
+            .map(move |command| format!("{word}: {command}\n"))
+    });
+    format!("{}\n{}", advice.risk.as_str(), lines.collect::<String>())
+}
+
+/// The commands must be equal for all these releases, apart from the name of the client.
+fn assert_same_output(
+    releases: &[(&'static str, &'static str)],
+    print: impl Fn(Case) -> String,
+) -> String {
+    let printed: Vec<String> = releases
+        .iter()
+        .map(|(kind, version)| print(Case::server(kind, version)))
+        .collect();
+    let first = printed.first().unwrap().clone();
+    let client = |text: &str| text.replace(": mariadb ", ": mysql ");
+    for (other, (kind, version)) in printed.iter().zip(releases) {
+        assert_eq!(client(other), client(&first), "{kind} {version}");
+    }
+    let names: Vec<String> = releases
+        .iter()
+        .map(|(kind, version)| format!("{kind} {version}"))
+        .collect();
+    format!("== {}: {first}", names.join(", "))
+}
+
+#[test]
+fn each_release_has_its_commands() {
+    let told = || Source::Server {
+        socket: "/run/mysqld/mysqld.sock".to_owned(),
+    };
+    let with_persist = [("mysql", "8.0.36"), ("mysql", "8.4.1"), ("mysql", "9.1.0")];
+    let without = [
+        ("mysql", "5.7.44"),
+        ("mariadb", "10.11.19"),
+        ("mariadb", "11.8.2"),
+    ];
+    let fixed = [
+        with_persist.as_slice(),
+        &[("mysql", "5.7.44"), ("mariadb", "10.11.19")],
+    ]
+    .concat();
+    let said = [
+        assert_same_output(&with_persist, |case| case.sync_binlog_output()),
+        "persisted before".to_owned(),
+        assert_same_output(&with_persist, |case| {
+            case.with_source(Source::file(PERSISTED))
+                .sync_binlog_output()
+        }),
+        "only the server says it".to_owned(),
+        assert_same_output(&with_persist, |case| {
+            case.with_source(told()).sync_binlog_output()
+        }),
+        "stopped".to_owned(),
+        assert_same_output(&fixed, |case| {
+            Case {
+                running: false,
+                ..case
+            }
+            .sync_binlog_output()
+        }),
+        "without SET PERSIST".to_owned(),
+        assert_same_output(&without, |case| case.sync_binlog_output()),
+        "in an option file before".to_owned(),
+        assert_same_output(&without, |case| {
+            case.with_source(Source::file_line(LINE, 7))
+                .sync_binlog_output()
+        }),
+        "on the command line before".to_owned(),
+        assert_same_output(&[("mariadb", "10.3.39")], |case| {
+            case.with_source(Source::file("/proc/10/cmdline"))
+                .sync_binlog_output()
+        }),
+        "not dynamic".to_owned(),
+        assert_same_output(&fixed, |case| case.flush_method_output()),
+        "not dynamic, and persisted before".to_owned(),
+        assert_same_output(&with_persist, |case| {
+            case.with_source(Source::file(PERSISTED))
+                .flush_method_output()
+        }),
+    ];
+    insta::assert_snapshot!(said.join("\n"));
+}
+
+/// The table of servers decides by release and by both values whether a setting is dynamic; the
+/// rule does not.
+#[test]
+fn the_table_decides_about_restarts() {
+    let doublewrite = |kind, version, now: &str| {
+        let now = Value::Text(now.to_owned());
+        Case::server(kind, version)
+            .advice("mysql.innodb_doublewrite", now, "on")
+            .risk
+    };
+    for (kind, version, now, risk) in [
+        ("mysql", "5.7.44", "off", Risk::NeedsRestart),
+        ("mysql", "8.4.1", "off", Risk::NeedsRestart),
+        ("mariadb", "10.11.19", "off", Risk::NeedsRestart),
+        ("mariadb", "11.2.2", "off", Risk::NeedsRestart),
+        ("mariadb", "11.4.2", "off", Risk::None),
+        ("mariadb", "11.4.2", "fast", Risk::None),
+    ] {
+        assert_eq!(
+            doublewrite(kind, version, now),
+            risk,
+            "{kind} {version} {now}"
+        );
+    }
+    for (version, risk) in [("8.0.26", Risk::None), ("8.0.25", Risk::NeedsRestart)] {
+        let advice = Case::server("mysql", version).advice(
+            "mysql.innodb_use_fdatasync",
+            Value::Bool(false),
+            "on",
+        );
+        assert_eq!(advice.risk, risk, "{version}");
+    }
+}
+
+#[test]
+fn a_value_that_is_not_known_is_not_restored() {
+    let mut findings = [sample_reports::finding(
+        "any",
+        &Subject::cluster("/var/lib/mysql"),
+        Level::Warning,
+        vec![Advice {
+            risk: Risk::None,
+            ..sample_reports::advice("mysql.sync_binlog", Change::Set("1".to_owned()))
+        }],
+    )];
+    let mut facts = FactSet::default();
+    add_commands(&mut findings, &facts);
+    assert!(
+        findings[0].advice[0].apply.is_empty(),
+        "neither is the kind of server"
+    );
+    let cluster = Subject::cluster("/var/lib/mysql");
+    facts.insert_known(
+        &cluster,
+        &super::cluster::KIND,
+        ServerKind::Mariadb,
+        Source::system_call("test"),
+    );
+    add_commands(&mut findings, &facts);
+    let undo: Vec<&str> = findings[0].advice[0]
+        .undo
+        .iter()
+        .map(ShellCommand::as_str)
+        .collect();
+    assert_eq!(
+        undo,
+        ["# the old value is unknown: note it before the change"]
+    );
+}

@@ -1,0 +1,170 @@
+//! The output formats of a report: one row each, for the command line and for saving and copying in
+//! the TUI.
+//!
+//! A report about several targets is one document in every format.
+
+use super::export::{fstab, udev};
+use super::monitoring::{Protocol, nagios, prometheus};
+use super::{Report, html, json, markdown, script, server_conf, text};
+
+struct FormatProperties {
+    name: &'static str,
+    says: &'static str,
+    /// Without the dot.
+    extension: &'static str,
+    /// True if the file is made executable.
+    runs: bool,
+    /// True if the output includes the difference from a baseline.
+    compares: bool,
+    render: fn(&Report) -> Result<String, String>,
+}
+
+/// Declares the enum, the list of all formats and their properties. Rows are in display order.
+macro_rules! formats {
+    ($($(#[$doc:meta])* $form:ident { $($row:tt)* })*) => {
+        #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+        pub enum Format {
+            $($(#[$doc])* $form,)*
+        }
+
+        impl Format {
+            /// In display order.
+            pub const ALL: [Self; [$(Self::$form),*].len()] = [$(Self::$form),*];
+
+            fn properties(self) -> FormatProperties {
+                match self {
+                    $(Self::$form => FormatProperties { $($row)* },)*
+                }
+            }
+        }
+    };
+}
+
+formats! {
+    Text {
+        name: "text",
+        says: "For people",
+        extension: "txt",
+        runs: false,
+        compares: true,
+        render: |report| Ok(text::render(report)),
+    }
+    Json {
+        name: "json",
+        says: "The recommendation for programs; with -v the whole report (`walwise generate schema`)",
+        extension: "json",
+        runs: false,
+        compares: true,
+        render: |report| Ok(json::render_recommendation(report)),
+    }
+    Script {
+        name: "script",
+        says: "A shell script that does nothing until you have read and edited it",
+        extension: "sh",
+        runs: true,
+        compares: false,
+        render: script::render,
+    }
+    Conf {
+        name: "conf",
+        says: "Settings for postgresql.conf or [mysqld]",
+        extension: "conf",
+        runs: false,
+        compares: false,
+        render: |report| Ok(server_conf::render(report)),
+    }
+    Fstab {
+        name: "fstab",
+        says: "The lines of /etc/fstab to change",
+        extension: "fstab",
+        runs: false,
+        compares: false,
+        render: |report| Ok(fstab::render(report)),
+    }
+    Udev {
+        name: "udev",
+        says: "udev rules for the settings of block devices",
+        extension: "rules",
+        runs: false,
+        compares: false,
+        render: |report| Ok(udev::render(report)),
+    }
+    Markdown {
+        name: "markdown",
+        says: "The whole report as a document for a ticket or a review",
+        extension: "md",
+        runs: false,
+        compares: false,
+        render: |report| Ok(markdown::render(report)),
+    }
+    Html {
+        name: "html",
+        says: "The whole report as one HTML page with charts, without scripts or external resources; `walwise show` reads it",
+        extension: "html",
+        runs: false,
+        compares: true,
+        render: |report| Ok(html::render(report)),
+    }
+    Prometheus {
+        name: "prometheus",
+        says: "Metrics for node exporter's textfile collector",
+        extension: "prom",
+        runs: false,
+        compares: false,
+        render: |report| Ok(prometheus::render(report)),
+    }
+    Nagios {
+        name: "nagios",
+        says: "One line with performance data, and Nagios exit codes",
+        extension: "nagios",
+        runs: false,
+        compares: false,
+        render: |report| Ok(nagios::render(report)),
+    }
+}
+
+impl Format {
+    /// The value of `--format`.
+    pub fn name(self) -> &'static str {
+        self.properties().name
+    }
+
+    pub fn description(self) -> &'static str {
+        self.properties().says
+    }
+
+    /// Without the dot.
+    pub fn extension(self) -> &'static str {
+        self.properties().extension
+    }
+
+    pub fn is_executable(self) -> bool {
+        self.properties().runs
+    }
+
+    /// True if the output includes the difference from a baseline.
+    pub fn shows_difference(self) -> bool {
+        self.properties().compares
+    }
+
+    pub fn protocol(self) -> Protocol {
+        match self {
+            Self::Text
+            | Self::Json
+            | Self::Script
+            | Self::Conf
+            | Self::Fstab
+            | Self::Udev
+            | Self::Markdown
+            | Self::Html => Protocol::Walwise,
+            Self::Prometheus => Protocol::Periodic,
+            Self::Nagios => Protocol::Nagios,
+        }
+    }
+
+    /// Returns the complete document, ending with a newline. The error is a sentence, for example
+    /// if a script would create a file system on a disk in use.
+    pub fn render(self, report: &Report) -> Result<String, String> {
+        (self.properties().render)(report)
+    }
+}

@@ -1,0 +1,348 @@
+//! Merges the advice of several rules on one setting into one step, and records conflicts.
+//!
+//! Precedence: requested, rank, level, confidence, explicit override, rule id. In an option list,
+//! advice with one conflicting option is dropped as a whole, because its commands name all options.
+
+use std::cmp::Reverse;
+use std::collections::{BTreeMap, BTreeSet};
+
+use crate::{Alternative, Conflict, Step, mount_and_mkfs_options, remount_commands, stack};
+use walwise_judge::rules::{Advice, Change, EffectScope, Finding, Level};
+use walwise_model::facts::catalog::boot;
+use walwise_model::facts::{FactSet, Scope, Subject, Value, catalog};
+use walwise_model::settings::MountTime;
+
+/// For each rule id, the rules it overrides.
+pub type Overrides = BTreeMap<String, Vec<String>>;
+
+#[derive(Clone, Copy)]
+pub struct AdviceItem<'a> {
+    pub finding: &'a Finding,
+    pub advice: &'a Advice,
+    /// True if the user requested this choice, which then wins over any rank.
+    pub wanted: bool,
+}
+
+impl AdviceItem<'_> {
+    pub fn keeps_setting(&self) -> bool {
+        self.advice.change == Change::Keep
+    }
+}
+
+/// `None` without advice.
+pub fn merge_advice(
+    facts: &FactSet,
+    subject: &Subject,
+    pieces: &[AdviceItem<'_>],
+    overrides: &Overrides,
+    conflicts: &mut Vec<Conflict>,
+) -> Option<Step> {
+    let ranked = sort_by_precedence(pieces, overrides);
+    let leader = *ranked.first()?;
+    let is_list = ranked
+        .iter()
+        .any(|p| matches!(p.advice.change, Change::Add(_) | Change::Remove(_)));
+    let mut accepted: Vec<AdviceItem<'_>> = Vec::new();
+    let mut alternatives = Vec::new();
+    for piece in &ranked {
+        let rank = |p: &AdviceItem<'_>| p.advice.rank.unwrap_or(1);
+        let against = accepted
+            .iter()
+            .find(|other| are_incompatible(other, piece, is_list));
+        match against {
+            None => accepted.push(*piece),
+            Some(_) if piece.keeps_setting() && piece.finding.level == Level::Keep => {}
+            // A ranked choice becomes an alternative and not a conflict, even with an equal rank.
+            Some(other) if rank(other) != rank(piece) || are_both_ranked(other, piece) => {
+                alternatives.push(to_alternative(piece));
+            }
+            Some(other) => push_new_conflict(
+                conflicts,
+                describe_conflict(subject, other, piece, overrides),
+            ),
+        }
+    }
+    let changes: Vec<AdviceItem<'_>> = accepted
+        .iter()
+        .copied()
+        .filter(|p| !p.keeps_setting())
+        .collect();
+    let used = if changes.is_empty() {
+        accepted
+    } else {
+        changes
+    };
+    // Drops alternatives with the chosen value, and duplicates from several rules.
+    let mut seen: BTreeSet<String> = leader
+        .advice
+        .change
+        .values()
+        .iter()
+        .take(1)
+        .cloned()
+        .collect();
+    alternatives.retain(|other: &Alternative| seen.insert(other.value.clone()));
+    let mut advice = if is_list {
+        merged_list_advice(facts, subject, &used)?
+    } else {
+        single_value_advice(&used)?
+    };
+    remount_commands::add_commands_to_advice(&mut advice, facts, subject);
+    Some(Step {
+        subject: subject.clone(),
+        level: used
+            .iter()
+            .map(|p| p.finding.level)
+            .max()
+            .unwrap_or(leader.finding.level),
+        confidence: used
+            .first()
+            .map_or(leader.finding.confidence, |p| p.finding.confidence),
+        basis: used
+            .first()
+            .map_or(leader.finding.basis, |p| p.finding.basis),
+        rules: deduplicate(used.iter().map(|p| p.finding.rule.clone())),
+        title: match advice.change {
+            Change::Keep => leader.finding.title.clone(),
+            _ => deduplicate(used.iter().map(|p| p.finding.title.clone())).join("; "),
+        },
+        result: resulting_option_list(facts, subject, &advice),
+        advice,
+        alternatives,
+    })
+}
+
+fn are_both_ranked(a: &AdviceItem<'_>, b: &AdviceItem<'_>) -> bool {
+    a.advice.rank.is_some() && b.advice.rank.is_some()
+}
+
+fn sort_by_precedence<'a>(pieces: &[AdviceItem<'a>], overrides: &Overrides) -> Vec<AdviceItem<'a>> {
+    let class = |p: &AdviceItem<'_>| {
+        let rank = p.advice.rank.unwrap_or(1);
+        (
+            !p.wanted,
+            rank,
+            Reverse(p.finding.level),
+            Reverse(p.finding.confidence),
+        )
+    };
+    let mut rest = pieces.to_vec();
+    rest.sort_by(|a, b| (class(a), &a.finding.rule).cmp(&(class(b), &b.finding.rule)));
+    let mut out = Vec::with_capacity(rest.len());
+    while let Some(first) = rest.first() {
+        // Among equals, advice that no other overrides comes first. With cyclic overrides, the rule
+        // id decides.
+        let (equals, _) =
+            rest.split_at(rest.iter().take_while(|p| class(p) == class(first)).count());
+        let free = equals
+            .iter()
+            .position(|p| !equals.iter().any(|q| overrides_rule(overrides, q, p)));
+        out.push(rest.remove(free.unwrap_or_default()));
+    }
+    out
+}
+
+fn overrides_rule(overrides: &Overrides, winner: &AdviceItem<'_>, loser: &AdviceItem<'_>) -> bool {
+    overrides
+        .get(&winner.finding.rule)
+        .is_some_and(|over| over.contains(&loser.finding.rule))
+}
+
+/// True if the two pieces of advice cannot both be followed.
+fn are_incompatible(a: &AdviceItem<'_>, b: &AdviceItem<'_>, is_list: bool) -> bool {
+    let (one, other) = (&a.advice.change, &b.advice.change);
+    if a.keeps_setting() || b.keeps_setting() {
+        // Keeping a setting and changing it exclude each other.
+        return a.keeps_setting() != b.keeps_setting();
+    }
+    if !is_list {
+        return one != other;
+    }
+    let kind = a.advice.setting.kind;
+    let clash = |xs: &[String], ys: &[String]| {
+        xs.iter().any(|x| {
+            ys.iter()
+                .any(|y| mount_and_mkfs_options::are_exclusive_options(kind, x, y))
+        })
+    };
+    let undone = |xs: &[String], ys: &[String]| xs.iter().any(|x| ys.contains(x));
+    clash(one.values(), other.values())
+        || undone(one.values(), other.removed())
+        || undone(other.values(), one.removed())
+}
+
+fn to_alternative(piece: &AdviceItem<'_>) -> Alternative {
+    Alternative {
+        rank: piece.advice.rank.unwrap_or(1),
+        value: piece.advice.change.describe(),
+        rule: piece.finding.rule.clone(),
+        title: piece.finding.title.clone(),
+        tradeoff: piece.advice.tradeoff.clone(),
+    }
+}
+
+fn push_new_conflict(conflicts: &mut Vec<Conflict>, conflict: Conflict) {
+    if !conflicts.contains(&conflict) {
+        conflicts.push(conflict);
+    }
+}
+
+fn describe_conflict(
+    subject: &Subject,
+    winner: &AdviceItem<'_>,
+    loser: &AdviceItem<'_>,
+    overrides: &Overrides,
+) -> Conflict {
+    let (won, lost) = (winner.finding, loser.finding);
+    let because = if won.level != lost.level {
+        format!(
+            "{} comes before {}",
+            won.level.as_str(),
+            lost.level.as_str()
+        )
+    } else if won.confidence != lost.confidence {
+        format!(
+            "{} is more certain than {}",
+            won.confidence.as_str(),
+            lost.confidence.as_str()
+        )
+    } else if overrides_rule(overrides, winner, loser) {
+        format!("{} overrides {}", won.rule, lost.rule)
+    } else {
+        "level and confidence are equal, so the first rule in alphabetical order is followed"
+            .to_owned()
+    };
+    let wants = |p: &AdviceItem<'_>| format!("{}: {}", p.finding.rule, p.advice.change.describe());
+    Conflict {
+        subject: subject.clone(),
+        setting: winner.advice.setting,
+        followed: wants(winner),
+        overruled: wants(loser),
+        because,
+    }
+}
+
+fn deduplicate<T: PartialEq>(words: impl IntoIterator<Item = T>) -> Vec<T> {
+    let mut out = Vec::new();
+    for word in words {
+        if !out.contains(&word) {
+            out.push(word);
+        }
+    }
+    out
+}
+
+/// The advice of the first piece. Advice to set the value in force becomes *keep*.
+fn single_value_advice(pieces: &[AdviceItem<'_>]) -> Option<Advice> {
+    let mut advice = pieces.first()?.advice.clone();
+    if let Change::Set(value) = &advice.change
+        && advice
+            .current
+            .value()
+            .is_some_and(|now| advice.setting.format_config_value(now) == *value)
+    {
+        advice.change = Change::Keep;
+    }
+    Some(advice)
+}
+
+fn collect_unique<T: Clone + PartialEq>(
+    pieces: &[AdviceItem<'_>],
+    of: fn(&Advice) -> &[T],
+) -> Vec<T> {
+    deduplicate(
+        pieces
+            .iter()
+            .flat_map(|piece| of(piece.advice).iter().cloned()),
+    )
+}
+
+/// Every change and every command occurs once.
+fn merged_list_advice(
+    facts: &FactSet,
+    subject: &Subject,
+    pieces: &[AdviceItem<'_>],
+) -> Option<Advice> {
+    let mut advice = pieces.first()?.advice.clone();
+    if let Some(words) = stack::mount_options(facts, subject) {
+        advice.current = advice.current.map(|_| Value::List(words));
+    }
+    let words = |of: fn(&Advice) -> &[String]| collect_unique(pieces, of);
+    let (add, remove) = (words(|a| a.change.values()), words(|a| a.change.removed()));
+    advice.change = match (add.is_empty(), remove.is_empty()) {
+        (true, true) => Change::Keep,
+        (false, true) => Change::Add(add),
+        (true, false) => Change::Remove(remove),
+        (false, false) => Change::Edit { add, remove },
+    };
+    advice.apply = collect_unique(pieces, |a| &a.apply);
+    advice.verify = collect_unique(pieces, |a| &a.verify);
+    advice.undo = collect_unique(pieces, |a| &a.undo);
+    advice.own = collect_unique(pieces, |a| &a.own);
+    // The last change is undone first.
+    advice.undo.reverse();
+    advice.risk = pieces
+        .iter()
+        .map(|p| p.advice.risk)
+        .max()
+        .unwrap_or(advice.risk);
+    if pieces
+        .iter()
+        .any(|p| p.advice.reach == EffectScope::WholeFilesystem)
+    {
+        advice.reach = EffectScope::WholeFilesystem;
+    }
+    let prices = deduplicate(pieces.iter().filter_map(|p| p.advice.tradeoff.clone()));
+    advice.tradeoff = (!prices.is_empty()).then(|| prices.join("; "));
+    Some(advice)
+}
+
+/// The list after the change. `None` for single values, and if the present list is unknown.
+fn resulting_option_list(facts: &FactSet, subject: &Subject, advice: &Advice) -> Option<String> {
+    if advice.change == Change::Keep {
+        return None;
+    }
+    let (add, remove) = (advice.change.values(), advice.change.removed());
+    match advice.setting.kind.mount_time() {
+        Some(MountTime::Now) if subject.scope() == Scope::Mount => {
+            let written = boot_options(facts, subject);
+            let add = [
+                add.to_vec(),
+                remount_commands::hidden_default_overrides(facts, subject, &advice.change),
+            ]
+            .concat();
+            return stack::mount_options(facts, subject).map(|now| {
+                mount_and_mkfs_options::mount_options_after_change(&now, &written, &add, remove)
+            });
+        }
+        Some(MountTime::AtBoot) if subject.scope() == Scope::Boot => {
+            return facts
+                .value(subject, &boot::OPTIONS)
+                .map(|line| mount_and_mkfs_options::rewrite_written_options(&line, add, remove));
+        }
+        Some(MountTime::Now | MountTime::AtBoot) => {
+            return Some(mount_and_mkfs_options::rewrite_written_options(
+                &[],
+                add,
+                remove,
+            ));
+        }
+        None => {}
+    }
+    if advice.setting.kind.is_mkfs() {
+        return Some(mount_and_mkfs_options::join_mkfs_options(add));
+    }
+    let is_list =
+        catalog::find_by_name(advice.setting.name).is_some_and(|info| info.kind.is_list());
+    is_list.then(|| add.join(","))
+}
+
+fn boot_options(facts: &FactSet, mount: &Subject) -> Vec<String> {
+    let mounts_it =
+        |boot: &&Subject| facts.subject_in_scope(boot, Scope::Mount).as_ref() == Some(mount);
+    let lines = facts.subjects_of_scope(Scope::Boot).filter(mounts_it);
+    lines
+        .filter_map(|boot| facts.value(boot, &boot::OPTIONS))
+        .flatten()
+        .collect()
+}

@@ -1,0 +1,367 @@
+//! Commands that change, verify and undo a setting of PostgreSQL: ALTER SYSTEM, then a reload or
+//! restart. If the command line sets the value, or the server is stopped, remarks name the line to
+//! change.
+//!
+//! ALTER SYSTEM writes postgresql.auto.conf, which wins over every other file (PostgreSQL manual,
+//! *Setting Parameters*). The statement exists since PostgreSQL 9.4, the oldest release in the
+//! table of servers.
+
+use super::server_conf::quote_postgres_value;
+use super::setting_source::{self, OverriddenBy};
+use walwise_judge::rules::{Advice, Change, Finding, Risk};
+use walwise_model::escape::{ShellCommand, comment};
+use walwise_model::facts::catalog::postgres::DATA_CHECKSUMS;
+use walwise_model::facts::catalog::{host, postgres};
+use walwise_model::facts::{FactSet, Scope, ServerArea, Source, Subject};
+use walwise_model::settings::{self, SettingKind};
+
+pub fn add_commands(findings: &mut [Finding], facts: &FactSet) {
+    for Finding {
+        subject, advice, ..
+    } in findings
+    {
+        let cluster = facts.subject_in_scope(subject, Scope::Cluster);
+        for advice in advice
+            .iter_mut()
+            .filter(|advice| advice.setting.kind.area() == Some(ServerArea::Pg))
+        {
+            match &cluster {
+                Some(cluster) => PostgresServer::from_facts(facts, cluster).complete_advice(advice),
+                None if is_set_by_initdb(advice) => {}
+                None => add_new_server_line(advice),
+            }
+        }
+    }
+}
+
+fn is_set_by_initdb(advice: &Advice) -> bool {
+    advice.setting.kind == SettingKind::InitDb
+}
+
+/// Adds the line for a server that does not exist yet.
+fn add_new_server_line(advice: &mut Advice) {
+    if let (Change::Set(value), true) = (&advice.change, advice.apply.is_empty()) {
+        let line = format!(
+            "{} = {}",
+            advice.setting.name_without_area(),
+            quote_postgres_value(value)
+        );
+        advice.apply = vec![ShellCommand::comment(&format!(
+            "in postgresql.conf of the new server: {line}"
+        ))];
+    }
+}
+
+/// The properties of a server that decide how to change a setting.
+struct PostgresServer {
+    /// The user to switch to if walwise runs as root, because peer authentication rejects root.
+    runs_as: Option<String>,
+    owner: Option<String>,
+    socket_directory: Option<String>,
+    port: Option<u64>,
+    config_file: Option<String>,
+    data_directory: Option<String>,
+    /// The major version, which names the directory of the server's programs.
+    major: Option<u64>,
+    /// A stopped server accepts no statements.
+    is_stopped: bool,
+}
+
+/// The socket directories compiled into the clients of Debian and Red Hat.
+const DEFAULT_SOCKETS: [&str; 2] = ["/var/run/postgresql", "/run/postgresql"];
+const DEFAULT_PORT: u64 = 5432;
+/// psql connects to the database named after the user; any other user needs `-d postgres`.
+const DEFAULT_OWNER: &str = "postgres";
+
+impl PostgresServer {
+    fn from_facts(facts: &FactSet, of: &Subject) -> Self {
+        let owner = facts.value(of, &postgres::USER);
+        let is_root = facts.value(&Subject::host(), &host::PRIVILEGED) == Some(true);
+        Self {
+            runs_as: owner.clone().filter(|_| is_root),
+            owner,
+            socket_directory: facts.value(of, &postgres::SOCKET_DIRECTORY),
+            port: facts.value(of, &postgres::PORT),
+            config_file: facts.value(of, &postgres::CONFIG_FILE),
+            data_directory: facts.value(of, &postgres::DATA),
+            major: facts
+                .value(of, &postgres::VERSION)
+                .map(|version| version.number(0)),
+            is_stopped: facts.value(of, &postgres::RUNNING) == Some(false),
+        }
+    }
+
+    fn complete_advice(&self, advice: &mut Advice) {
+        let Change::Set(value) = advice.change.clone() else {
+            return;
+        };
+        let now = advice
+            .current
+            .value()
+            .map(|now| advice.setting.format_config_value(now));
+        if now.as_ref() == Some(&value) {
+            return;
+        }
+        let has_none = advice.apply.is_empty() && advice.undo.is_empty();
+        if has_none && settings::find_by_fact(&DATA_CHECKSUMS) == Some(advice.setting) {
+            advice.apply = self.pg_checksums_commands(" --enable --progress -D ");
+            advice.undo = self.pg_checksums_commands(" --disable -D ");
+        } else if has_none && !is_set_by_initdb(advice) {
+            let is_fixed = setting_source::overridden_by(advice) == Some(OverriddenBy::CommandLine);
+            (advice.apply, advice.undo) = if self.is_stopped || is_fixed {
+                (
+                    self.file_remarks(advice, Some(&value)),
+                    self.file_remarks(advice, now.as_deref()),
+                )
+            } else {
+                (
+                    self.statement_commands(advice, &alter_system_statement(advice, &value)),
+                    self.commands_to_undo(advice, now.as_deref()),
+                )
+            };
+        }
+        if advice.verify.is_empty() && !self.is_stopped {
+            let show = format!("SHOW {}", advice.setting.name_without_area());
+            advice.verify.extend(self.psql_command(&[&show]));
+        }
+    }
+
+    /// Uses ALTER SYSTEM SET if the present value was set in that way, else ALTER SYSTEM RESET.
+    fn commands_to_undo(&self, advice: &Advice, now: Option<&str>) -> Vec<ShellCommand> {
+        let (name, reset) = (
+            advice.setting.name_without_area(),
+            format!("ALTER SYSTEM RESET {}", advice.setting.name_without_area()),
+        );
+        match (
+            setting_source::overridden_by(advice),
+            advice.current.source(),
+            now,
+        ) {
+            (Some(OverriddenBy::AlterSystem), _, Some(now)) => {
+                self.statement_commands(advice, &alter_system_statement(advice, now))
+            }
+            // A value reported only by the server may come from ALTER SYSTEM.
+            (_, Some(Source::Server { .. }) | None, Some(now)) => {
+                let says = format!(
+                    "an earlier ALTER SYSTEM SET {name} is not visible; if there was none: {reset}"
+                );
+                let mut commands = vec![ShellCommand::comment(&says)];
+                commands
+                    .extend(self.statement_commands(advice, &alter_system_statement(advice, now)));
+                commands
+            }
+            _ => self.statement_commands(advice, &reset),
+        }
+    }
+
+    /// A statement, followed by a reload or by a remark to restart.
+    fn statement_commands(&self, advice: &Advice, sql: &str) -> Vec<ShellCommand> {
+        if advice.risk >= Risk::NeedsRestart {
+            let mut commands: Vec<ShellCommand> = self.psql_command(&[sql]).into_iter().collect();
+            commands.push(ShellCommand::comment("then restart the server"));
+            return commands;
+        }
+        self.psql_command(&[sql, "SELECT pg_reload_conf()"])
+            .into_iter()
+            .collect()
+    }
+
+    /// Remarks for a server that no statement can change. `value` is `None` if the earlier value is
+    /// unknown.
+    fn file_remarks(&self, advice: &Advice, value: Option<&str>) -> Vec<ShellCommand> {
+        let name = advice.setting.name_without_area();
+        let Some(value) = value else {
+            return vec![ShellCommand::comment(&format!(
+                "the old value of {name} is unknown"
+            ))];
+        };
+        let place = match (
+            setting_source::overridden_by(advice),
+            advice.current.source(),
+            &self.config_file,
+        ) {
+            (Some(OverriddenBy::CommandLine), _, _) => {
+                format!(
+                    "on the command line of the server, which wins over ALTER SYSTEM: -c {name}={value}"
+                )
+            }
+            (_, Some(source @ Source::File { .. }), _) => {
+                format!("at {source}: {name} = {}", quote_postgres_value(value))
+            }
+            (_, _, Some(file)) => format!("in {file}: {name} = {}", quote_postgres_value(value)),
+            (_, _, None) => format!(
+                "in postgresql.conf: {name} = {}",
+                quote_postgres_value(value)
+            ),
+        };
+        let then = if self.is_stopped {
+            "then start the server"
+        } else {
+            "then restart the server"
+        };
+        vec![ShellCommand::comment(&place), ShellCommand::comment(then)]
+    }
+
+    /// Runs pg_checksums as the server's user, because pg_checksums rejects root. The program's
+    /// directory depends on the release and is not in PATH.
+    fn pg_checksums_commands(&self, options: &'static str) -> Vec<ShellCommand> {
+        let run = || {
+            let run = match &self.runs_as {
+                Some(user) => ShellCommand::new("runuser -u ")
+                    .append_value(user)?
+                    .append_literal(" -- "),
+                None => ShellCommand::new(""),
+            };
+            let major = self.major?.to_string();
+            let path = run
+                .append_literal("env PATH=/usr/lib/postgresql/")
+                .append_value(&major)?
+                .append_literal("/bin:/usr/pgsql-");
+            path.append_value(&major)?
+                .append_literal("/bin:/usr/bin pg_checksums")
+                .append_literal(options)
+                .append_value(self.data_directory.as_ref()?)
+        };
+        let stop = ShellCommand::comment("stop the server and its standbys, and take a backup");
+        run().map_or_else(Vec::new, |run| vec![stop, run])
+    }
+
+    /// Connects at the server's socket, as the server's user if walwise runs as root. Each
+    /// statement gets its own `-c`. `None` if a name cannot be quoted.
+    fn psql_command(&self, statements: &[&str]) -> Option<ShellCommand> {
+        let psql = match &self.runs_as {
+            Some(user) => ShellCommand::new("runuser -u ")
+                .append_value(user)?
+                .append_literal(" -- psql"),
+            None => ShellCommand::new("psql"),
+        };
+        let psql = match self
+            .socket_directory
+            .as_ref()
+            .filter(|of| !DEFAULT_SOCKETS.contains(&of.as_str()))
+        {
+            Some(directory) => psql.append_literal(" -h ").append_value(directory)?,
+            None => psql,
+        };
+        let psql = match self.port.filter(|port| *port != DEFAULT_PORT) {
+            Some(port) => psql
+                .append_literal(" -p ")
+                .append_value(&port.to_string())?,
+            None => psql,
+        };
+        let psql = match self.owner.as_ref().filter(|owner| *owner != DEFAULT_OWNER) {
+            Some(_) => psql.append_literal(" -d postgres"),
+            None => psql,
+        };
+        statements.iter().try_fold(psql, |psql, sql| {
+            psql.append_literal(" -c ").append_quoted_text(sql)
+        })
+    }
+}
+
+/// The value is always quoted, because a bare `default` resets the setting. In an SQL string, a
+/// backslash is literal.
+fn alter_system_statement(advice: &Advice, value: &str) -> String {
+    let value = comment::escape_comment_line(value).replace('\'', "''");
+    format!(
+        "ALTER SYSTEM SET {} = '{value}'",
+        advice.setting.name_without_area()
+    )
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::sample_reports;
+    use walwise_judge::rules::Level;
+    use walwise_model::facts::{Reading, ServerArea, Value};
+
+    fn print_commands(
+        source: Source,
+        is_root: bool,
+        more: impl Fn(&mut FactSet, &Subject),
+    ) -> String {
+        let cluster = Subject::cluster("/data/pg");
+        let mut facts = FactSet::default();
+        let test = || Source::system_call("test");
+        facts.set_area(&cluster, ServerArea::Pg);
+        facts.insert_known(&cluster, &postgres::USER, "postgres".to_owned(), test());
+        facts.insert_known(&cluster, &postgres::RUNNING, true, test());
+        facts.insert_known(&cluster, &postgres::PORT, 5432, test());
+        facts.insert_known(&Subject::host(), &host::PRIVILEGED, is_root, test());
+        more(&mut facts, &cluster);
+        let advice = Advice {
+            current: Reading::known(Value::Text("open_sync".to_owned()), source),
+            risk: Risk::NeedsReload,
+            verify: Vec::new(),
+            apply: Vec::new(),
+            undo: Vec::new(),
+            ..sample_reports::advice("pg.wal_sync_method", Change::Set("fdatasync".to_owned()))
+        };
+        let mut findings = [sample_reports::finding(
+            "any",
+            &cluster,
+            Level::Warning,
+            vec![advice],
+        )];
+        add_commands(&mut findings, &facts);
+        let lines = findings[0].advice[0]
+            .commands()
+            .into_iter()
+            .flat_map(|(word, commands)| {
+                commands
+                    .iter()
+                    .map(move |command| format!("{word}: {command}\n"))
+                    .collect::<Vec<_>>()
+            });
+        lines.collect()
+    }
+
+    #[test]
+    fn each_place_of_the_value_in_force_has_its_commands() {
+        let conf = || Source::file_line("/etc/postgresql/postgresql.conf", 4);
+        let auto = || Source::file_line("/data/pg/postgresql.auto.conf", 3);
+        let line = || Source::file("/proc/812/cmdline");
+        let nothing = |_: &mut FactSet, _: &Subject| ();
+        let elsewhere = |facts: &mut FactSet, of: &Subject| {
+            let test = || Source::system_call("test");
+            facts.insert_known(of, &postgres::USER, "pg app".to_owned(), test());
+            facts.insert_known(of, &postgres::SOCKET_DIRECTORY, "/tmp".to_owned(), test());
+            facts.insert_known(of, &postgres::PORT, 5433, test());
+        };
+        let stopped = |facts: &mut FactSet, of: &Subject| {
+            facts.insert_known(of, &postgres::RUNNING, false, Source::system_call("test"));
+        };
+        let all = [
+            (
+                "a file, as the owner",
+                print_commands(conf(), false, nothing),
+            ),
+            (
+                "ALTER SYSTEM, as root",
+                print_commands(auto(), true, nothing),
+            ),
+            (
+                "another user, socket and port",
+                print_commands(conf(), true, elsewhere),
+            ),
+            ("the command line", print_commands(line(), true, nothing)),
+            ("a stopped server", print_commands(conf(), true, stopped)),
+            (
+                "the server says",
+                print_commands(
+                    Source::Server {
+                        socket: "/run/s".to_owned(),
+                    },
+                    false,
+                    nothing,
+                ),
+            ),
+        ];
+        let all: Vec<String> = all
+            .iter()
+            .map(|(name, printed)| format!("== {name}\n{printed}"))
+            .collect();
+        insta::assert_snapshot!(all.join("\n"));
+    }
+}

@@ -1,0 +1,348 @@
+//! Commands that change a mounted file system. One remount suffices if the table of inverses covers
+//! every change. Otherwise the file system is unmounted and mounted with the full list of options.
+//! File system features change while unmounted.
+//!
+//! The root file system cannot be unmounted, and a container gets its mounts from outside. Both get
+//! a remark with the place to edit.
+
+use super::{mount_and_mkfs_options, stack};
+use walwise_judge::compat::remount_inverse;
+use walwise_judge::rules::{Advice, Change, Finding, Risk};
+use walwise_model::escape::ShellCommand;
+use walwise_model::facts::catalog::host as machine;
+use walwise_model::facts::catalog::mount::{self, MountClass};
+use walwise_model::facts::{FactSet, Scope, Subject};
+use walwise_model::settings::{MountTime, SettingKind};
+
+pub fn add_commands_to_findings(findings: &mut [Finding], facts: &FactSet) {
+    for Finding {
+        subject, advice, ..
+    } in findings
+    {
+        if let Some(mounted) = facts.subject_in_scope(subject, Scope::Mount) {
+            for advice in advice {
+                add_commands_to_advice(advice, facts, &mounted);
+            }
+        }
+    }
+}
+
+/// Adds commands after those of the rule, and sets what they interrupt.
+pub fn add_commands_to_advice(advice: &mut Advice, facts: &FactSet, mounted: &Subject) {
+    if advice.change == Change::Keep || !advice.own.is_empty() {
+        return;
+    }
+    let parts = || {
+        Some((
+            MountPoint::from_facts(facts, mounted)?,
+            stack::mount_options(facts, mounted)?,
+        ))
+    };
+    let Some((place, in_force)) = parts() else {
+        return;
+    };
+    let now = mount_and_mkfs_options::mount_options_after_change(&in_force, &[], &[], &[]);
+    if advice.setting.kind == SettingKind::FastCommit {
+        for commands in [&mut advice.apply, &mut advice.undo] {
+            *commands = place.wrap_in_unmount(commands, &now);
+        }
+    }
+    if advice.setting.kind.mount_time() != Some(MountTime::Now) {
+        return;
+    }
+    let hidden = hidden_defaults(facts, mounted, advice.change.removed());
+    let change = OptionChange::new(&place.fstype, &in_force, &hidden, &advice.change);
+    if change.add.is_empty() && change.remove.is_empty() {
+        return;
+    }
+    if advice.risk != Risk::DataLossIfWrong && change.remount.is_none() {
+        advice.risk = Risk::NeedsUnmount;
+    }
+    let becomes = mount_and_mkfs_options::mount_options_after_change(
+        &in_force,
+        &[],
+        &change.mount_options,
+        &change.remove,
+    );
+    advice
+        .apply
+        .extend(place.option_change_commands(change.remount.as_deref(), &becomes));
+    advice
+        .undo
+        .extend(place.option_change_commands(change.undo_remount.as_deref(), &now));
+    advice.verify.extend(place.verify_command(&change));
+}
+
+/// Options that a mount needs to override a removed option that mountinfo does not show. Such an
+/// option is a default in the superblock (tune2fs -o), which only /proc/fs/ext4 lists.
+pub fn hidden_default_overrides(
+    facts: &FactSet,
+    mounted: &Subject,
+    change: &Change,
+) -> Vec<String> {
+    let fstype = facts.value(mounted, &mount::FSTYPE).unwrap_or_default();
+    overriding_options(&fstype, &hidden_defaults(facts, mounted, change.removed()))
+}
+
+fn overriding_options(fstype: &str, hidden: &[String]) -> Vec<String> {
+    let rows = hidden
+        .iter()
+        .filter_map(|word| remount_inverse(fstype, word));
+    let mut words: Vec<String> = rows
+        .flat_map(|row| {
+            row.by
+                .clone()
+                .map_or_else(|| row.with.clone(), |by| vec![by])
+        })
+        .collect();
+    words.dedup();
+    words
+}
+
+/// The options among `words` that are in force as a default of the file system. If no source lists
+/// any of them, the default is the driver's, such as no barriers in ext3. The result is then the
+/// first option that a remount can revert.
+fn hidden_defaults(facts: &FactSet, mounted: &Subject, words: &[String]) -> Vec<String> {
+    let shown = stack::mount_options(facts, mounted).unwrap_or_default();
+    let all = facts
+        .value(mounted, &mount::EXT4_OPTIONS)
+        .unwrap_or_default();
+    let is_hidden = |word: &&String| all.contains(word) && !shown.contains(word);
+    let listed: Vec<String> = words.iter().filter(is_hidden).cloned().collect();
+    if !listed.is_empty() || words.iter().any(|word| shown.contains(word)) {
+        return listed;
+    }
+    let fstype = facts.value(mounted, &mount::FSTYPE).unwrap_or_default();
+    let is_taken_back =
+        |word: &&String| remount_inverse(&fstype, word).is_some_and(|row| row.by.is_some());
+    words
+        .iter()
+        .find(is_taken_back)
+        .cloned()
+        .into_iter()
+        .collect()
+}
+
+struct OptionChange<'a> {
+    /// Options to add. `remove` lists the options in force to remove.
+    add: &'a [String],
+    remove: Vec<String>,
+    /// Options for a mount after an unmount: `add`, and overrides of defaults.
+    mount_options: Vec<String>,
+    /// The options of a remount; `None` if an unmount is needed.
+    remount: Option<Vec<String>>,
+    undo_remount: Option<Vec<String>>,
+}
+
+impl<'a> OptionChange<'a> {
+    fn new(fstype: &str, in_force: &[String], hidden: &[String], change: &'a Change) -> Self {
+        let add = change.values();
+        let shown = change
+            .removed()
+            .iter()
+            .filter(|word| in_force.contains(word));
+        let remove: Vec<String> = shown.chain(hidden).cloned().collect();
+        let rows: Vec<_> = remove
+            .iter()
+            .map(|word| remount_inverse(fstype, word))
+            .collect();
+        let inverses = rows
+            .iter()
+            .map(|row| row.and_then(|row| row.by.clone()))
+            .collect::<Option<Vec<_>>>();
+        let remount = inverses.map(|mut words| {
+            words.dedup();
+            [words, add.to_vec()].concat()
+        });
+        let replaced = |word: &String| {
+            let rival = |old: &&String| {
+                mount_and_mkfs_options::are_exclusive_options(SettingKind::MountOptions, old, word)
+            };
+            let by = remount_inverse(fstype, word).and_then(|row| row.by.clone());
+            match (in_force.iter().find(rival), by) {
+                (Some(old), Some(by)) if by.split(',').any(|one| one == old) => Some(by),
+                (Some(old), _) => Some(old.clone()),
+                (None, by) => by,
+            }
+        };
+        let is_one_way = rows.iter().flatten().any(|row| row.one_way);
+        let undo_remount = remount.as_ref().filter(|_| !is_one_way).map(|_| {
+            remove
+                .iter()
+                .cloned()
+                .chain(add.iter().filter_map(replaced))
+                .collect()
+        });
+        let once = rows
+            .iter()
+            .flatten()
+            .flat_map(|row| row.with.iter().cloned());
+        let mount_options = add
+            .iter()
+            .cloned()
+            .chain(overriding_options(fstype, hidden))
+            .chain(once)
+            .collect();
+        Self {
+            add,
+            remove,
+            mount_options,
+            remount,
+            undo_remount,
+        }
+    }
+}
+
+struct MountPoint {
+    point: String,
+    fstype: String,
+    /// The block device, if mount(8) can repeat the mount with a list of options.
+    source: Option<String>,
+    is_contained: bool,
+}
+
+impl MountPoint {
+    fn from_facts(facts: &FactSet, mounted: &Subject) -> Option<Self> {
+        let is_block = facts.value(mounted, &mount::CLASS) == Some(MountClass::Block);
+        Some(Self {
+            point: facts.value(mounted, &mount::POINT)?,
+            fstype: facts.value(mounted, &mount::FSTYPE)?,
+            source: facts.value(mounted, &mount::SOURCE).filter(|_| is_block),
+            is_contained: facts
+                .value(&Subject::host(), &machine::CONTAINER)
+                .is_some_and(|kind| kind != "none"),
+        })
+    }
+
+    /// A remount, or else an unmount and a mount with the full list.
+    fn option_change_commands(&self, remount: Option<&[String]>, list: &str) -> Vec<ShellCommand> {
+        if self.is_contained {
+            return vec![ShellCommand::comment(&format!(
+                "outside the container, in its volume options or in the host's /etc/fstab: {list}"
+            ))];
+        }
+        let commands = match remount {
+            Some(words) => self.remount_command(words).map(|command| vec![command]),
+            None if self.point == "/" => Some(vec![ShellCommand::comment(&format!(
+                "for the next boot: put {list} in the / line of /etc/fstab and in rootflags= on the kernel command line"
+            ))]),
+            None => self.unmount_and_mount_commands(list).map(Vec::from),
+        };
+        commands.unwrap_or_default()
+    }
+
+    /// Puts commands between an unmount and a mount with the full list.
+    fn wrap_in_unmount(&self, commands: &[ShellCommand], list: &str) -> Vec<ShellCommand> {
+        let elsewhere = |place: &str| {
+            let lines: Vec<&str> = commands.iter().map(ShellCommand::as_str).collect();
+            vec![ShellCommand::comment(&format!(
+                "{place}: {}",
+                lines.join("; ")
+            ))]
+        };
+        match self.unmount_and_mount_commands(list) {
+            _ if commands.is_empty() => Vec::new(),
+            _ if self.is_contained => elsewhere("on the container's host, unmounted"),
+            _ if self.point == "/" => elsewhere("from a rescue system"),
+            Some([unmount, mount]) => [&[unmount], commands, &[mount]].concat(),
+            None => Vec::new(),
+        }
+    }
+
+    fn remount_command(&self, words: &[String]) -> Option<ShellCommand> {
+        ShellCommand::new("mount -o remount,")
+            .append_value(&words.join(","))?
+            .append_literal(" ")
+            .append_value(&self.point)
+    }
+
+    fn unmount_and_mount_commands(&self, list: &str) -> Option<[ShellCommand; 2]> {
+        let unmount = ShellCommand::new("umount ")
+            .append_value(&self.point)?
+            .append_literal("   # stop what uses it first");
+        let mount = if let Some(source) = &self.source {
+            let typed = ShellCommand::new("mount -t ")
+                .append_value(&self.fstype)?
+                .append_literal(" -o ")
+                .append_value(list)?;
+            typed
+                .append_literal(" ")
+                .append_value(source)?
+                .append_literal(" ")
+                .append_value(&self.point)?
+        } else {
+            let line = ShellCommand::new("mount ").append_value(&self.point)?;
+            line.with_comment("after changing its line in /etc/fstab")
+        };
+        Some([unmount, mount])
+    }
+
+    /// Shows whether the change is in force.
+    fn verify_command(&self, change: &OptionChange<'_>) -> Option<ShellCommand> {
+        let lists = [
+            ("shows", change.add),
+            ("must not show", change.remove.as_slice()),
+        ];
+        let lists = lists.into_iter().filter(|(_, words)| !words.is_empty());
+        let says: Vec<String> = lists
+            .map(|(verb, words)| format!("{verb} {}", words.join(", ")))
+            .collect();
+        Some(
+            ShellCommand::new("findmnt -no OPTIONS ")
+                .append_value(&self.point)?
+                .with_comment(&says.join("; ")),
+        )
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::sample_reports;
+    use walwise_model::facts::Source;
+
+    /// The feature fast_commit changes only while the file system is unmounted.
+    #[test]
+    fn a_feature_changes_between_an_unmount_and_a_mount_or_elsewhere() {
+        for (point, container, expected) in [
+            (
+                "/data",
+                "none",
+                "umount /data   # stop what uses it first|tune2fs x|mount -t ext4 -o rw /dev/sda /data",
+            ),
+            ("/", "none", "# from a rescue system: tune2fs x"),
+            (
+                "/data",
+                "docker",
+                "# on the container's host, unmounted: tune2fs x",
+            ),
+        ] {
+            let (mut facts, mounted) = (FactSet::default(), Subject::mount(point));
+            let from = || Source::file("test");
+            facts.insert_known(
+                &Subject::host(),
+                &machine::CONTAINER,
+                container.to_owned(),
+                from(),
+            );
+            facts.insert_known(&mounted, &mount::POINT, point.to_owned(), from());
+            facts.insert_known(&mounted, &mount::FSTYPE, "ext4".to_owned(), from());
+            facts.insert_known(&mounted, &mount::SOURCE, "/dev/sda".to_owned(), from());
+            facts.insert_known(&mounted, &mount::CLASS, MountClass::Block, from());
+            facts.insert_known(
+                &mounted,
+                &mount::OPTIONS,
+                sample_reports::word_list("rw"),
+                from(),
+            );
+            let change = Change::Set("off".to_owned());
+            let mut advice = Advice {
+                apply: vec![ShellCommand::new("tune2fs x")],
+                ..sample_reports::advice("ext4.fast_commit", change)
+            };
+            add_commands_to_advice(&mut advice, &facts, &mounted);
+            let lines: Vec<&str> = advice.apply.iter().map(ShellCommand::as_str).collect();
+            assert_eq!(lines.join("|"), expected);
+        }
+    }
+}

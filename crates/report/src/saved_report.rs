@@ -1,0 +1,185 @@
+//! A saved report, JSON or HTML, rendered as text, Markdown or HTML.
+//!
+//! The file is untrusted: [`super::difference`] reads its parts, and each part is made safe for
+//! display or dropped.
+
+use std::io::{BufReader, Read};
+
+use super::difference::{ParseError, ReportSnapshot};
+use super::report_reader::ReportReader;
+use super::view::saved_report::saved_report_sections;
+use super::{html, json, markdown, text};
+
+pub struct SavedReport {
+    snapshot: ReportSnapshot,
+    json: String,
+}
+
+impl SavedReport {
+    pub fn parse(document: impl Read) -> Result<Self, ParseError> {
+        let mut bytes = Vec::new();
+        ReportReader::new(BufReader::new(document))
+            .read_to_end(&mut bytes)
+            .map_err(|error| ParseError::Unreadable(walwise_model::text::error_message(&error)))?;
+        let snapshot = ReportSnapshot::parse(bytes.as_slice())?;
+        Ok(Self {
+            snapshot,
+            json: json::normalize_json_escapes(&String::from_utf8_lossy(&bytes)),
+        })
+    }
+
+    /// JSON extracted from HTML has no indentation.
+    pub fn json(&self) -> &str {
+        &self.json
+    }
+
+    pub fn text(&self) -> String {
+        text::render_document(&saved_report_sections(&self.snapshot))
+    }
+
+    pub fn markdown(&self) -> String {
+        markdown::render_document(&self.title(), &saved_report_sections(&self.snapshot))
+    }
+
+    /// The HTML document embeds [`SavedReport::json`] again.
+    pub fn html(&self) -> String {
+        html::render_document(
+            &self.title(),
+            &saved_report_sections(&self.snapshot),
+            &self.json,
+        )
+    }
+
+    fn title(&self) -> String {
+        format!("Saved report of {}", self.snapshot.origin.host)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    //! A saved report reads back as written in every format, and a forged report cannot inject
+    //! markup.
+
+    use super::*;
+    use crate::{report_reader, sample_reports};
+    use walwise_model::facts::Subject;
+    use walwise_model::text::is_display_unsafe;
+
+    fn parse_saved(document: &str) -> SavedReport {
+        SavedReport::parse(document.as_bytes()).unwrap()
+    }
+
+    #[test]
+    fn both_forms_come_back_as_the_same() {
+        for mut report in sample_reports::all_samples() {
+            report.host.name = "a<b\\u003c\u{202e}c</script>".to_owned();
+            let written = json::render(&report);
+            let (plain, page) = (parse_saved(&written), parse_saved(&html::render(&report)));
+            assert_eq!(plain.json(), written);
+            // A page has no indentation.
+            let plainly: String = written
+                .lines()
+                .flat_map(|line| [line.trim_start(), "\n"])
+                .collect();
+            assert_eq!(page.json(), plainly);
+            assert_eq!(plain.snapshot, page.snapshot);
+            assert_eq!(plain.text(), page.text());
+            assert_eq!(parse_saved(&plain.html()).json(), plainly);
+        }
+    }
+
+    #[test]
+    fn everything_found_is_told_and_no_command_is() {
+        for report in sample_reports::all_samples() {
+            let kept = parse_saved(&json::render(&report));
+            for document in [
+                kept.text().split_whitespace().collect::<Vec<_>>().join(" "),
+                kept.html(),
+            ] {
+                for finding in &report.findings {
+                    assert!(
+                        document.contains(&*finding.rule),
+                        "{}: {document}",
+                        finding.rule
+                    );
+                }
+            }
+            let steps = report.plans.iter().flat_map(|plan| &plan.steps);
+            for command in steps.flat_map(|step| &step.advice.apply) {
+                assert!(!kept.text().contains(command.as_str()), "{command}");
+            }
+        }
+    }
+
+    /// A forged file with terminal escapes and HTML.
+    #[test]
+    fn what_strangers_wrote_is_text() {
+        let evil = "\u{1b}]0;x\u{7}\u{202e}</script><svg onload=alert(1)>";
+        let mut report = sample_reports::at_risk();
+        report.host.name = evil.to_owned();
+        report.host.os = evil.to_owned();
+        for target in &mut report.targets {
+            target.title = evil.to_owned();
+        }
+        for finding in &mut report.findings {
+            finding.title = evil.to_owned();
+            finding.subject = Subject::mount(evil);
+        }
+        // JSON allows four whitespace characters between values.
+        let raw = serde_json::to_string_pretty(&report)
+            .unwrap()
+            .replace('\n', "\r\n\t");
+        let kept = parse_saved(&raw);
+        for document in [
+            kept.text(),
+            kept.markdown(),
+            kept.html(),
+            kept.json().to_owned(),
+        ] {
+            let found = document
+                .chars()
+                .find(|c| *c != '\n' && is_display_unsafe(*c));
+            assert_eq!(found, None, "{document}");
+        }
+        assert!(!kept.html().contains("<svg"), "{}", kept.html());
+        assert_eq!(kept.html().matches("</script>").count(), 1);
+    }
+
+    #[test]
+    fn a_bad_file_is_refused_in_a_sentence() {
+        let deep = format!("{{\"schema\": 3, \"facts\": {}", "[".repeat(100_000));
+        let cut = json::render(&sample_reports::at_risk())
+            .chars()
+            .take(2_000)
+            .collect::<String>();
+        let page = format!("<!DOCTYPE html>\n{}{cut}", report_reader::BEGIN_TAG);
+        for document in [
+            "",
+            "x",
+            "{}",
+            "<html></html>",
+            "[1]",
+            "{\"schema\": 99}",
+            &deep,
+            &cut,
+            &page,
+        ] {
+            let refused = SavedReport::parse(document.as_bytes())
+                .map(|_| ())
+                .unwrap_err()
+                .to_string();
+            assert!(!refused.contains('\n'), "{refused}");
+        }
+    }
+
+    /// A malformed part is dropped and counted.
+    #[test]
+    fn a_bad_part_costs_itself() {
+        let mut json: serde_json::Value =
+            serde_json::from_str(&json::render(&sample_reports::at_risk())).unwrap();
+        json["verdicts"][0] = serde_json::json!({"target": 7});
+        let told = parse_saved(&json.to_string()).text();
+        assert!(told.contains("1 part could not be read"), "{told}");
+        assert!(told.contains("NO VERDICT"), "{told}");
+    }
+}

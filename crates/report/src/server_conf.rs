@@ -1,0 +1,525 @@
+//! The plan's server settings as a file to include or paste, with their reasons.
+//!
+//! If all servers are MySQL or MariaDB, the file is an option group `[mysqld]`. Otherwise it has
+//! lines for postgresql.conf, with MySQL and MariaDB settings as comments. Settings that need no
+//! change are comments, too. Every setting names the source of its value in force, because an
+//! overridden line changes nothing. Some settings under `pg.`, such as checksums, are chosen by
+//! initdb and not in a file.
+
+use std::collections::BTreeSet;
+
+use super::{Report, Step, setting_source};
+use walwise_judge::rules::{Change, Risk};
+use walwise_model::escape::{self, comment};
+use walwise_model::facts::catalog::cluster::KIND;
+use walwise_model::facts::catalog::postgres::WAL_SYNC_METHOD;
+use walwise_model::facts::catalog::probe;
+use walwise_model::facts::note::MeasurementNote;
+use walwise_model::facts::{Note, Scope, ServerKind, SettingSyntax, Subject};
+use walwise_model::settings::{self, Setting, SettingKind};
+
+pub fn render(report: &Report) -> String {
+    let mut parts = vec![format!(
+        "# walwise {} on {}, {}: for review, nothing was changed.\n",
+        comment::escape_comment_line(&report.tool.version),
+        comment::escape_comment_line(&report.host.name),
+        comment::escape_comment_line(&report.when)
+    )];
+    let form = file_syntax(report);
+    parts.extend(option_file_header_lines(report, form));
+    let missing = report
+        .warnings
+        .iter()
+        .filter(|note| is_missing_measurement(note));
+    parts.extend(
+        missing.map(|note| format!("# {}\n", comment::escape_comment_line(&note.to_string()))),
+    );
+    let mut done: Vec<(&Subject, &Setting)> = Vec::new();
+    let mut open: Vec<&Subject> = Vec::new();
+    for target in &report.targets {
+        let steps = report
+            .plan(&target.target)
+            .map(|plan| plan.steps.as_slice())
+            .unwrap_or_default();
+        let mut lines = vec![format!(
+            "\n# {}\n",
+            comment::escape_comment_line(&target.title)
+        )];
+        for step in steps {
+            let key = (&step.subject, step.advice.setting);
+            if let Some(line) = setting_line(step, form).filter(|_| !done.contains(&key)) {
+                done.push(key);
+                lines.push(current_value_comments(step));
+                lines.push(line);
+            }
+        }
+        if let Some(cluster) = target
+            .cluster
+            .as_ref()
+            .filter(|cluster| !open.contains(cluster))
+        {
+            open.push(cluster);
+            lines.extend(unadvised_sync_method_comment(report, cluster));
+        }
+        if lines.len() > 1 {
+            parts.append(&mut lines);
+        }
+    }
+    let changes = report
+        .plans
+        .iter()
+        .flat_map(|plan| &plan.steps)
+        .any(|step| !step.keeps_setting() && is_file_setting(step.advice.setting.kind));
+    if !changes {
+        parts.push("# No database settings to change.\n".to_owned());
+    }
+    parts.concat()
+}
+
+/// PostgreSQL's syntax if the servers differ.
+fn file_syntax(report: &Report) -> SettingSyntax {
+    let mut syntaxes =
+        target_clusters(report).map(|cluster| report.facts.database_profile(cluster).syntax);
+    let first = syntaxes.next().unwrap_or(SettingSyntax::PostgresConf);
+    if syntaxes.all(|other| other == first) {
+        first
+    } else {
+        SettingSyntax::PostgresConf
+    }
+}
+
+fn target_clusters(report: &Report) -> impl Iterator<Item = &Subject> {
+    report
+        .targets
+        .iter()
+        .filter_map(|target| target.cluster.as_ref())
+}
+
+fn option_file_header_lines(report: &Report, form: SettingSyntax) -> Vec<String> {
+    match form {
+        SettingSyntax::PostgresConf => Vec::new(),
+        SettingSyntax::OptionFile => {
+            let servers: BTreeSet<&Subject> = target_clusters(report).collect();
+            let several = "# These lines are for several servers: give each server its own.\n";
+            [
+                (servers.len() > 1).then_some(several),
+                Some(OPTION_FILE_HEADER),
+            ]
+            .into_iter()
+            .flatten()
+            .map(str::to_owned)
+            .collect()
+        }
+    }
+}
+
+const OPTION_FILE_HEADER: &str = "\
+    # Save in a directory that the option files include (!includedir), or add !include at their end: the last line wins.\n\
+    # Read at server start; for a running server use the commands in the plan.\n\
+    [mysqld]\n";
+
+fn is_missing_measurement(note: &Note) -> bool {
+    match note {
+        Note::Measurement(note) => {
+            matches!(
+                note,
+                MeasurementNote::NotMeasured { .. } | MeasurementNote::Incomplete { .. }
+            )
+        }
+        Note::Mount(_)
+        | Note::Boot(_)
+        | Note::Storage(_)
+        | Note::Target(_)
+        | Note::Server(_)
+        | Note::Postgres(_)
+        | Note::Mysql(_)
+        | Note::Drill(_)
+        | Note::Trial(_)
+        | Note::Rules(_)
+        | Note::Run(_) => false,
+    }
+}
+
+/// The line for the WAL sync method as a comment, with the reason why there is no advice. `None` if
+/// the plan has advice.
+fn unadvised_sync_method_comment(report: &Report, cluster: &Subject) -> Option<String> {
+    let setting = settings::find_by_fact(&WAL_SYNC_METHOD)?;
+    let mut steps = report.plans.iter().flat_map(|plan| &plan.steps);
+    let is_told = steps.any(|step| step.subject == *cluster && step.advice.setting == setting);
+    if is_told
+        || !report
+            .facts
+            .value(cluster, &KIND)
+            .is_some_and(ServerKind::is_postgres)
+    {
+        return None;
+    }
+    let place = report.facts.subject_in_scope(cluster, Scope::Target);
+    let is_measured =
+        place.is_some_and(|place| report.facts.value(&place, &probe::OUTCOME).is_some());
+    let why = if is_measured {
+        "no advice: the measurement shows no faster method"
+    } else {
+        "no advice: not measured here"
+    };
+    let (name, now) = (
+        setting.name_without_area(),
+        report.facts.reading_by_name(cluster, setting.name),
+    );
+    let line = now.value().map(|value| {
+        format!(
+            "{name} = {}",
+            quote_postgres_value(&setting.format_config_value(value))
+        )
+    });
+    Some(format!(
+        "# now: {}\n# {}   # {why}\n",
+        comment::escape_comment_line(&setting_source::value_and_source(setting, now)),
+        line.unwrap_or_else(|| name.to_owned())
+    ))
+}
+
+/// Two comments: the source of the value in force, and what overrides the new line.
+fn current_value_comments(step: &Step) -> String {
+    let now = format!(
+        "# now: {}\n",
+        comment::escape_comment_line(&setting_source::current_value_with_source(&step.advice))
+    );
+    let stronger = setting_source::overridden_by(&step.advice).filter(|_| !step.keeps_setting());
+    let says = stronger.map(|stronger| format!("# {}\n", stronger.instruction("this file")));
+    now + &says.unwrap_or_default()
+}
+
+/// `None` for settings that do not belong to a server.
+fn setting_line(step: &Step, form: SettingSyntax) -> Option<String> {
+    let setting = step.advice.setting;
+    match (setting.kind.area()?.database_profile().syntax, form) {
+        (SettingSyntax::PostgresConf, _) => postgres_line(step, setting),
+        (SettingSyntax::OptionFile, SettingSyntax::OptionFile) => {
+            mysql_line(step, setting.name_without_area())
+        }
+        (SettingSyntax::OptionFile, SettingSyntax::PostgresConf) => {
+            mysql_comment_line(step, setting.name_without_area())
+        }
+    }
+}
+
+fn postgres_line(step: &Step, setting: &Setting) -> Option<String> {
+    let name = setting.name_without_area();
+    let (why, note) = (
+        comment::escape_comment_line(&step.title),
+        restart_note(step),
+    );
+    match &step.advice.change {
+        Change::Set(value) if !is_file_setting(setting.kind) => Some(format!(
+            "# {name}: {} (not set in this file). {why}\n",
+            comment::escape_comment_line(value)
+        )),
+        Change::Set(value) => Some(format!(
+            "{name} = {}   # {why}{note}\n",
+            quote_postgres_value(value)
+        )),
+        Change::Keep if !is_file_setting(setting.kind) => Some(format!(
+            "# {name}: no change (not set in this file). {why}\n"
+        )),
+        Change::Keep => Some(
+            match step
+                .advice
+                .current
+                .value()
+                .map(|now| step.advice.setting.format_config_value(now))
+            {
+                Some(now) => format!(
+                    "# {name} = {}   # no change: {why}\n",
+                    quote_postgres_value(&now)
+                ),
+                None => format!("# {name}   # no change: {why}\n"),
+            },
+        ),
+        Change::Add(_) | Change::Remove(_) | Change::Edit { .. } => None,
+    }
+}
+
+fn restart_note(step: &Step) -> &'static str {
+    match step.advice.risk {
+        Risk::NeedsRestart => " (needs a restart)",
+        _ => "",
+    }
+}
+
+fn mysql_line(step: &Step, name: &str) -> Option<String> {
+    let (why, note) = (
+        comment::escape_comment_line(&step.title),
+        restart_note(step),
+    );
+    match &step.advice.change {
+        Change::Set(value) => Some(format!(
+            "{name} = {}   # {why}{note}\n",
+            escape::mysql::mysql_option_value(&step.advice.setting.format_with_unit(value))
+        )),
+        Change::Keep => Some(
+            match step
+                .advice
+                .current
+                .value()
+                .map(|now| step.advice.setting.format_config_value(now))
+            {
+                Some(now) => format!(
+                    "# {name} = {}   # no change: {why}\n",
+                    escape::mysql::mysql_option_value(&step.advice.setting.format_with_unit(&now))
+                ),
+                None => format!("# {name}   # no change: {why}\n"),
+            },
+        ),
+        Change::Add(_) | Change::Remove(_) | Change::Edit { .. } => None,
+    }
+}
+
+/// A MySQL setting in postgresql.conf is a comment, because the line belongs in another file.
+fn mysql_comment_line(step: &Step, name: &str) -> Option<String> {
+    let why = comment::escape_comment_line(&step.title);
+    match &step.advice.change {
+        Change::Set(value) => Some(format!(
+            "# my.cnf, [mysqld]: {name} = {}   # {why}\n",
+            comment::escape_comment_line(&step.advice.setting.format_with_unit(value))
+        )),
+        Change::Keep => Some(format!("# my.cnf: {name}   # no change: {why}\n")),
+        Change::Add(_) | Change::Remove(_) | Change::Edit { .. } => None,
+    }
+}
+
+/// False for settings that initdb chooses, such as checksums.
+fn is_file_setting(kind: SettingKind) -> bool {
+    matches!(kind, SettingKind::Postgres | SettingKind::Mysql)
+}
+
+fn is_identifier(name: &str) -> bool {
+    !name.is_empty() && name.chars().all(|c| c.is_ascii_alphanumeric() || c == '_')
+}
+
+/// Writes a value in the syntax of postgresql.conf. Words and whole numbers stay bare; other values
+/// are quoted, with backslashes doubled (guc-file.l, GUC_scanstr).
+pub fn quote_postgres_value(value: &str) -> String {
+    let value = comment::escape_comment_line(value);
+    let number = value.chars().all(|c| c.is_ascii_digit());
+    let word = value.starts_with(|c: char| c.is_ascii_alphabetic()) && is_identifier(&value);
+    if !value.is_empty() && (number || word) {
+        return value;
+    }
+    format!("'{}'", value.replace('\\', "\\\\").replace('\'', "''"))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::{TargetSummary, sample_reports};
+    use walwise_judge::rules::{Advice, Level};
+    use walwise_model::facts::{Reading, ServerArea, Source, Value};
+
+    #[test]
+    fn values_are_quoted_as_the_server_wants() {
+        assert_eq!(quote_postgres_value("fdatasync"), "fdatasync");
+        assert_eq!(quote_postgres_value("100"), "100");
+        assert_eq!(quote_postgres_value(""), "''");
+        assert_eq!(quote_postgres_value("data, wal"), "'data, wal'");
+        assert_eq!(quote_postgres_value("it's \\n"), "'it''s \\\\n'");
+        assert_eq!(quote_postgres_value("10ms"), "'10ms'");
+    }
+
+    #[test]
+    fn the_plan_becomes_lines_and_nothing_else_does() {
+        let change = |setting: &str, value: &str| {
+            sample_reports::advice(setting, Change::Set(value.to_owned()))
+        };
+        let mut report = sample_reports::at_risk();
+        let plan = report.plans.first_mut().unwrap();
+        let mut step = plan.steps.first().unwrap().clone();
+        step.title = "why\nmax_connections = 9999".to_owned();
+        for advice in [change("pg.fsync", "on"), change("pg.data_checksums", "on")] {
+            step.advice = advice;
+            step.level = Level::Critical;
+            plan.steps.push(step.clone());
+        }
+        let mut keep = step.clone();
+        keep.advice = sample_reports::advice("pg.data_checksums", Change::Keep);
+        keep.subject = Subject::cluster("postgres /kept");
+        plan.steps.push(keep);
+        let text = render(&report);
+        assert!(
+            !text.contains("data_checksums ="),
+            "it can be set nowhere: {text}"
+        );
+        assert!(
+            text.contains("# data_checksums: no change (not set in this file)."),
+            "{text}"
+        );
+        let lines: Vec<&str> = text
+            .lines()
+            .filter(|line| !line.starts_with('#') && !line.is_empty())
+            .collect();
+        assert_eq!(lines, ["fsync = on   # why?max_connections = 9999"]);
+        assert!(
+            text.contains("# wal_sync_method = fdatasync   # no change:"),
+            "{text}"
+        );
+        assert!(
+            !text.contains("commit_delay"),
+            "an option is no part of the plan"
+        );
+    }
+
+    #[test]
+    fn a_method_that_nobody_measured_is_not_called_right() {
+        let mut report = sample_reports::at_risk();
+        for plan in &mut report.plans {
+            plan.steps
+                .retain(|step| step.advice.setting.name != "pg.wal_sync_method");
+        }
+        let told = "# now: fdatasync, set in /srv/pg/15/main/postgresql.conf:211\n\
+            # wal_sync_method = fdatasync   # no advice: ";
+        let target = report.targets.first().unwrap();
+        let (place, cluster) = (target.target.clone(), target.cluster.clone().unwrap());
+        report.facts.insert_known(
+            &cluster,
+            &KIND,
+            ServerKind::Postgres,
+            Source::file("/srv/pg/15/main"),
+        );
+        report.facts.remove_facts(&place);
+        let text = render(&report);
+        assert!(text.contains(&format!("{told}not measured here")), "{text}");
+        let outcome = Reading::known(
+            probe::ProbeOutcome::NotSettled,
+            Source::Probe {
+                id: "commit".to_owned(),
+            },
+        );
+        report.facts.insert(&place, &probe::OUTCOME, outcome);
+        let text = render(&report);
+        assert!(
+            text.contains(&format!("{told}the measurement shows no faster method")),
+            "{text}"
+        );
+        assert_eq!(text.matches("wal_sync_method").count(), 1, "{text}");
+    }
+
+    #[test]
+    fn every_line_says_where_the_value_in_force_is_set() {
+        let change = sample_reports::advice("pg.fsync", Change::Set("on".to_owned()));
+        for (file, told) in [
+            (
+                "/etc/pg/10-old.conf",
+                "# now: off, set in /etc/pg/10-old.conf:1\nfsync = on ",
+            ),
+            (
+                "/srv/pg/postgresql.auto.conf",
+                "# now: off, set in /srv/pg/postgresql.auto.conf:1\n\
+                 # ALTER SYSTEM wins over this file: use ALTER SYSTEM SET or RESET\nfsync = on ",
+            ),
+            (
+                "/proc/10/cmdline",
+                "# now: off, set in /proc/10/cmdline:1\n\
+                 # the server's command line wins over files: change the option there and restart\nfsync = on ",
+            ),
+        ] {
+            let mut report = sample_reports::at_risk();
+            let step = report.plans.first_mut().unwrap().steps.first_mut().unwrap();
+            step.advice.clone_from(&change);
+            step.advice.current = Reading::known(Value::Bool(false), Source::file_line(file, 1));
+            let text = render(&report);
+            assert!(text.contains(told), "{text}");
+            let kept = "# now: fdatasync, set in /srv/pg/15/main/postgresql.conf:211\n# wal_sync_method = fdatasync ";
+            assert!(text.contains(kept), "{text}");
+        }
+    }
+
+    /// Each server has two steps: one changes a setting, one keeps a setting.
+    fn mysql_report(places: &[&str]) -> Report {
+        let mut report = sample_reports::at_risk();
+        let plan = report.plans.first_mut().unwrap();
+        let (first, target) = (
+            plan.steps.first().unwrap().clone(),
+            report.targets.first().unwrap().clone(),
+        );
+        plan.steps.clear();
+        report.targets.clear();
+        for place in places {
+            let cluster = Subject::cluster(*place);
+            report.facts.set_area(&cluster, ServerArea::Mysql);
+            report.targets.push(TargetSummary {
+                cluster: Some(cluster.clone()),
+                ..target.clone()
+            });
+            let step = |setting, change, now: u64| Step {
+                subject: cluster.clone(),
+                title: "why\n[client]".to_owned(),
+                advice: Advice {
+                    current: Reading::known(
+                        Value::Whole(now),
+                        Source::file_line("/etc/mysql/my.cnf", 3),
+                    ),
+                    risk: Risk::None,
+                    ..sample_reports::advice(setting, change)
+                },
+                ..first.clone()
+            };
+            plan.steps
+                .push(step("mysql.sync_binlog", Change::Set("1".to_owned()), 0));
+            plan.steps.push(step(
+                "mysql.innodb_flush_log_at_trx_commit",
+                Change::Keep,
+                1,
+            ));
+        }
+        report
+    }
+
+    #[test]
+    fn an_option_file_is_of_mysql_alone() {
+        let text = render(&mysql_report(&["/var/lib/mysql"]));
+        let group = "# Read at server start; for a running server use the commands in the plan.\n[mysqld]\n\n# ";
+        assert!(text.contains(group), "{text}");
+        let lines: Vec<&str> = text
+            .lines()
+            .filter(|line| !line.starts_with('#') && !line.is_empty())
+            .collect();
+        assert_eq!(lines, ["[mysqld]", "sync_binlog = 1   # why?[client]"]);
+        assert!(
+            text.contains("# now: 0, set in /etc/mysql/my.cnf:3\nsync_binlog"),
+            "{text}"
+        );
+        assert!(
+            text.contains("# innodb_flush_log_at_trx_commit = 1   # no change: why"),
+            "{text}"
+        );
+        assert!(!text.contains("several servers"), "{text}");
+        assert!(render(&mysql_report(&["/a", "/b"])).contains("give each server its own"));
+    }
+
+    #[test]
+    fn beside_postgres_it_stays_a_comment() {
+        let mut report = mysql_report(&["/var/lib/mysql"]);
+        report.targets.extend(sample_reports::at_risk().targets);
+        let text = render(&report);
+        assert!(
+            text.contains("# my.cnf, [mysqld]: sync_binlog = 1   # why"),
+            "{text}"
+        );
+        assert!(!text.lines().any(|line| line.starts_with('[')), "{text}");
+    }
+
+    #[test]
+    fn what_was_not_measured_is_told() {
+        let mut report = sample_reports::free_disk();
+        let note = MeasurementNote::NotMeasured {
+            reason: "the directory\nis full".to_owned(),
+        };
+        report.warnings.push(note.into());
+        let text = render(&report);
+        assert!(
+            text.contains("\n# not measured: the directory?is full\n"),
+            "{text}"
+        );
+        assert!(!text.contains("malformed"), "{text}");
+    }
+}

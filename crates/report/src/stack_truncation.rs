@@ -1,0 +1,105 @@
+//! Keeps a report readable if a stack has more layers than any real one.
+//!
+//! From surplus layers, facts and rules that do not apply are removed, also from explanations.
+//! Applying findings stay, with enough undecided findings of each rule that no exit code changes.
+//! Removed parts are counted. Layers that decide the verdict stay at any depth, up to a limit.
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use super::{Report, Stack};
+use walwise_judge::rules::{Finding, Outcome, Trace};
+use walwise_model::facts::note::RunNote;
+use walwise_model::facts::{Note, Subject};
+
+/// The number of layers shown for a stack. At most as many deeper layers are shown, too, if they
+/// decide the verdict.
+const MAX_LAYERS: usize = 128;
+
+/// The most entries kept of three kinds: sub-conditions of a condition, sets of missing facts of a
+/// finding, and undecided findings of a rule on removed layers.
+const MAX_CHILDREN: usize = MAX_LAYERS;
+
+pub fn truncate_stacks(report: &mut Report) {
+    let (mut hidden, mut shown) = (BTreeSet::new(), BTreeSet::new());
+    for stack in &mut report.stacks {
+        let left_out = truncate_stack(stack);
+        if !left_out.is_empty() {
+            report.warnings.push(Note::from(RunNote::LayersBeyondBound {
+                target: stack.target.name().to_owned(),
+                layers: stack.layers.len() + left_out.len(),
+                hidden: left_out.len(),
+            }));
+        }
+        hidden.extend(left_out);
+        shown.extend(stack.layers.iter().map(|layer| layer.subject.clone()));
+    }
+    hidden.retain(|subject| !shown.contains(subject));
+    if hidden.is_empty() {
+        return;
+    }
+    for subject in &hidden {
+        report.facts.remove_facts(subject);
+    }
+    for tally in &mut report.rules {
+        tally
+            .does_not_apply
+            .retain(|subject| !hidden.contains(subject));
+    }
+    let mut undecided: BTreeMap<String, usize> = BTreeMap::new();
+    report.findings.retain(|finding| match finding.outcome {
+        _ if !hidden.contains(&finding.subject) => true,
+        Outcome::Applies => true,
+        Outcome::DoesNotApply => false,
+        Outcome::Undecided { .. } => {
+            let count = undecided.entry(finding.rule.clone()).or_default();
+            *count += 1;
+            *count <= MAX_CHILDREN
+        }
+    });
+    for Finding { trace, outcome, .. } in &mut report.findings {
+        if let Some(trace) = trace {
+            prune_trace(trace);
+        }
+        if let Outcome::Undecided { needs } = outcome {
+            needs.truncate(MAX_CHILDREN);
+        }
+    }
+}
+
+/// Returns the subjects of the removed layers.
+fn truncate_stack(stack: &mut Stack) -> Vec<Subject> {
+    let (mut weakest, mut left_out) = (0, Vec::new());
+    let mut at = 0;
+    stack.layers.retain(|layer| {
+        at += 1;
+        weakest += usize::from(layer.weakest);
+        let stays = at <= MAX_LAYERS || layer.weakest && weakest <= MAX_LAYERS;
+        if !stays {
+            left_out.push(layer.subject.clone());
+        }
+        stays
+    });
+    stack.left_out = Some(left_out.len()).filter(|count| *count > 0);
+    left_out
+}
+
+/// Keeps up to [`MAX_CHILDREN`] sub-conditions of each condition, deciding ones first.
+fn prune_trace(trace: &mut Trace) {
+    let truth = trace.truth;
+    if trace.kids.len() > MAX_CHILDREN {
+        let more = trace.kids.len() - MAX_CHILDREN;
+        // The sort is stable, so deciding sub-conditions keep their order.
+        trace.kids.sort_by_key(|kid| kid.truth != truth);
+        trace.kids.truncate(MAX_CHILDREN);
+        let label = format!("{more} more conditions are omitted from this report");
+        trace.kids.push(Trace {
+            label,
+            truth,
+            seen: None,
+            kids: Vec::new(),
+        });
+    }
+    for kid in &mut trace.kids {
+        prune_trace(kid);
+    }
+}

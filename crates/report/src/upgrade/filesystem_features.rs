@@ -1,0 +1,418 @@
+//! On-disk features that the next kernel must support to mount a file system, and that the next
+//! e2fsck must support to check it.
+//!
+//! A feature is judged by its name in the superblock. Features that were not read matter only on a
+//! downgrade, because later kernels and tools support all earlier features. The exception is XFS,
+//! whose version 4 was removed.
+
+use super::kernel_vendor::{is_same_custom_builder, kernel_and_vendor};
+use super::layers::{is_other_distribution_release, is_same_kernel};
+use crate::model::upgrade::UpgradeItem;
+use walwise_judge::compat::{self, DiskFormat, Support};
+use walwise_judge::rules::Level;
+use walwise_model::facts::catalog::{boot, host, mount};
+use walwise_model::facts::{FactSet, Key, Scope, Subject};
+use walwise_model::version::Version;
+
+/// File systems with features that walwise does not read.
+const UNREADABLE_FEATURES: [&str; 3] = ["btrfs", "f2fs", "bcachefs"];
+
+pub fn feature_items(real: &FactSet, supposed: &FactSet) -> Vec<UpgradeItem> {
+    let next = BootEnvironment::new(real, supposed);
+    let mut items = Vec::new();
+    for mounted in supposed.subjects_of_scope(Scope::Mount) {
+        let Some(fstype) = supposed.value(mounted, &mount::FSTYPE) else {
+            continue;
+        };
+        items.extend(next.mounted_feature_items(mounted, &fstype));
+    }
+    for line in supposed.subjects_of_scope(Scope::Boot) {
+        // Mounted file systems were judged above.
+        if supposed.subject_in_scope(line, Scope::Mount).is_some() {
+            continue;
+        }
+        let Some(fstype) = supposed.value(line, &boot::FSTYPE) else {
+            continue;
+        };
+        items.extend(next.unread_features_item(line, &fstype));
+    }
+    items
+}
+
+enum NextE2fsck {
+    /// Exactly this version; `None` if the version is unknown.
+    Known(Option<Version>),
+    /// This version or a later one; `None` if the present version is unknown.
+    AtLeast(Option<Version>),
+    /// A system is assumed whose version of e2fsck is unknown.
+    Unknown,
+}
+
+/// The kernel and the e2fsck that the next boot uses.
+struct BootEnvironment<'f> {
+    facts: &'f FactSet,
+    /// `None` if the kernel does not change.
+    kernel: Option<(Version, String)>,
+    /// True if one custom builder made both kernels and is assumed to keep every feature in use.
+    same_builder: bool,
+    /// True if the next kernel is older than the running one, or the versions cannot be compared.
+    may_be_older: bool,
+    checker: NextE2fsck,
+}
+
+impl<'f> BootEnvironment<'f> {
+    fn new(real: &FactSet, supposed: &'f FactSet) -> Self {
+        let (now, then) = (kernel_and_vendor(real), kernel_and_vendor(supposed));
+        let may_be_older = match (&now, &then) {
+            (Some((now, _)), Some((then, _))) => then < now,
+            (None, _) | (_, None) => true,
+        };
+        let same_builder = is_same_custom_builder(now.as_ref(), then.as_ref());
+        let kernel = then.filter(|_| !is_same_kernel(real, supposed));
+        Self {
+            facts: supposed,
+            kernel,
+            same_builder,
+            may_be_older,
+            checker: next_e2fsck(real, supposed),
+        }
+    }
+
+    /// Also covers mounted file systems whose features were not read.
+    fn mounted_feature_items(&self, mounted: &Subject, fstype: &str) -> Vec<UpgradeItem> {
+        let (fs, key) = match fstype {
+            "ext2" | "ext3" | "ext4" => ("ext4", &mount::EXT4_FEATURES),
+            "xfs" => ("xfs", &mount::XFS_FEATURES),
+            other => {
+                return self
+                    .unread_features_item(mounted, other)
+                    .into_iter()
+                    .collect();
+            }
+        };
+        let Some(features) = self.facts.value(mounted, key) else {
+            return self
+                .unread_features_item(mounted, fstype)
+                .into_iter()
+                .collect();
+        };
+        let is_checked = self.is_checked_at_boot(mounted);
+        let mut items = Vec::new();
+        for feature in features {
+            if let Some((version, vendor)) = &self.kernel {
+                let ruling = compat::kernel_support_of_feature(fs, &feature, version, vendor);
+                items.extend(unsupported_feature_item(
+                    mounted,
+                    &feature,
+                    "the new kernel supports",
+                    ruling,
+                ));
+            }
+            if fs == "ext4" && is_checked {
+                items.extend(unsupported_feature_item(
+                    mounted,
+                    &feature,
+                    "the new e2fsck supports",
+                    self.e2fsck_ruling(&feature),
+                ));
+            }
+        }
+        items
+    }
+
+    /// The boot checks the root file system, and lines with a pass number (fstab(5)).
+    fn is_checked_at_boot(&self, mounted: &Subject) -> bool {
+        let has_pass = |line: &Subject| {
+            let fields = self.facts.value(line, &boot::DUMP_AND_PASS);
+            fields.is_none_or(|fields| {
+                fields
+                    .split_whitespace()
+                    .nth(1)
+                    .is_some_and(|pass| pass != "0")
+            })
+        };
+        let of_it = |line: &&Subject| {
+            self.facts.subject_in_scope(line, Scope::Mount).as_ref() == Some(mounted)
+        };
+        mounted.name() == "/"
+            || self
+                .facts
+                .subjects_of_scope(Scope::Boot)
+                .filter(of_it)
+                .any(has_pass)
+    }
+
+    /// If the present version of e2fsck is unknown, the feature counts as supported.
+    fn e2fsck_ruling(&self, feature: &str) -> Support {
+        match &self.checker {
+            NextE2fsck::Known(None) | NextE2fsck::AtLeast(None) => Support::ok(""),
+            NextE2fsck::Known(Some(tool)) => compat::e2fsck_support_of_feature(feature, Some(tool)),
+            NextE2fsck::AtLeast(Some(tool)) => {
+                let now = compat::e2fsck_support_of_feature(feature, Some(tool));
+                if now.effect.is_refused() {
+                    compat::e2fsck_support_of_feature(feature, None)
+                } else {
+                    now
+                }
+            }
+            NextE2fsck::Unknown => compat::e2fsck_support_of_feature(feature, None),
+        }
+    }
+
+    /// An item for a file system whose features were not read.
+    fn unread_features_item(&self, subject: &Subject, fstype: &str) -> Option<UpgradeItem> {
+        let (version, vendor) = self.kernel.as_ref()?;
+        // Another item reports that the type itself is refused.
+        if compat::file_system_support(fstype, version, vendor)
+            .effect
+            .is_refused()
+        {
+            return None;
+        }
+        let open = |what: String, ruling| {
+            UpgradeItem::new_undecided(subject, failure_level(self.facts, subject), what, ruling)
+        };
+        let judge = if self.same_builder {
+            compat::format_support_if_rebuilt
+        } else {
+            compat::disk_format_support
+        };
+        let v4 = judge(DiskFormat::XfsV4, version, vendor);
+        if fstype == "xfs" && (v4.effect.is_refused() || v4.effect.is_unknown()) {
+            return Some(open(
+                format!(
+                    "it is unknown whether it is {}",
+                    DiskFormat::XfsV4.describe()
+                ),
+                v4,
+            ));
+        }
+        let has_features =
+            fstype == "xfs" || fstype.starts_with("ext") || UNREADABLE_FEATURES.contains(&fstype);
+        (self.may_be_older && has_features).then(|| {
+            let because = "An older kernel may not support them.";
+            open(
+                "its feature flags could not be read".to_owned(),
+                Support::unknown(because),
+            )
+        })
+    }
+}
+
+fn failure_level(facts: &FactSet, subject: &Subject) -> Level {
+    match subject.scope() {
+        Scope::Boot => super::severity::boot_line_severity(facts, subject),
+        Scope::Host | Scope::Mount | Scope::Device | Scope::Cluster | Scope::Target => {
+            Level::Critical
+        }
+    }
+}
+
+fn next_e2fsck(real: &FactSet, supposed: &FactSet) -> NextE2fsck {
+    let host = Subject::host();
+    let value = |facts: &FactSet, key: &Key<Version>| facts.value(&host, key);
+    let then = value(supposed, &host::E2FSPROGS);
+    if supposed.is_assumed(&host, host::E2FSPROGS.id()) || then != value(real, &host::E2FSPROGS) {
+        return then.map_or(NextE2fsck::Unknown, |tool| NextE2fsck::Known(Some(tool)));
+    }
+    let id = |facts: &FactSet| facts.value(&host, &host::OS_ID);
+    let release = |facts: &FactSet| {
+        facts
+            .value(&host, &host::OS_VERSION)
+            .and_then(|text| Version::parse(&text))
+    };
+    let later = id(real) == id(supposed) && release(real) <= release(supposed);
+    match (is_other_distribution_release(real, supposed), later) {
+        (false, _) => NextE2fsck::Known(then),
+        (true, true) => NextE2fsck::AtLeast(then),
+        (true, false) => NextE2fsck::Unknown,
+    }
+}
+
+/// `None` if the feature is supported.
+fn unsupported_feature_item(
+    mounted: &Subject,
+    feature: &str,
+    does: &str,
+    ruling: Support,
+) -> Option<UpgradeItem> {
+    if ruling.effect.is_refused() {
+        let what = format!("the file system has the feature {feature}");
+        return Some(
+            UpgradeItem::new_undecided(mounted, Level::Critical, what, ruling).into_blocker(),
+        );
+    }
+    let what = format!("it is unknown whether {does} the feature {feature}");
+    ruling
+        .effect
+        .is_unknown()
+        .then(|| UpgradeItem::new_undecided(mounted, Level::Critical, what, ruling))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::model::upgrade::BootOutcome;
+    use walwise_model::facts::Source;
+    use walwise_model::facts::catalog::kernel;
+
+    const HERE: Source = Source::Assumed;
+
+    /// ID and VERSION_ID of os-release, release and vendor of the kernel, version of e2fsprogs.
+    type HostVersions<'m> = (&'m str, &'m str, &'m str, &'m str, &'m str);
+
+    const DEBIAN_11: HostVersions = ("debian", "11", "5.10.0", "debian", "1.46.2");
+    const DEBIAN_12: HostVersions = ("debian", "12", "6.1.0", "debian", "1.47.0");
+    const DEBIAN_13: HostVersions = ("debian", "13", "6.12.0", "debian", "1.47.2");
+    const SLES_15: HostVersions = ("sles", "15.6", "6.4.0", "sles", "");
+
+    fn host_facts(of: HostVersions, fstype: &str, features: Option<&str>) -> FactSet {
+        let (id, release, kernel_release, vendor, e2fsprogs) = of;
+        let (mut facts, host, mounted) = (FactSet::default(), Subject::host(), Subject::mount("/"));
+        facts.insert_known(&host, &host::OS_ID, id.to_owned(), HERE);
+        facts.insert_known(&host, &host::OS_VERSION, release.to_owned(), HERE);
+        facts.insert_known(&host, &kernel::RELEASE, kernel_release.to_owned(), HERE);
+        facts.insert_known(&host, &kernel::VENDOR, vendor.to_owned(), HERE);
+        let version = |text: &str| {
+            Version::parse(text).map(|version| version.with_backports(vendor == "sles"))
+        };
+        facts.insert_known(
+            &host,
+            &kernel::VERSION,
+            version(kernel_release).unwrap(),
+            HERE,
+        );
+        if let Some(tool) = version(e2fsprogs) {
+            facts.insert_known(&host, &host::E2FSPROGS, tool, HERE);
+        }
+        facts.insert_known(&mounted, &mount::FSTYPE, fstype.to_owned(), HERE);
+        if let Some(features) = features {
+            let key = if fstype == "xfs" {
+                &mount::XFS_FEATURES
+            } else {
+                &mount::EXT4_FEATURES
+            };
+            facts.insert_known(
+                &mounted,
+                key,
+                features.split(' ').map(str::to_owned).collect(),
+                HERE,
+            );
+        }
+        facts
+    }
+
+    /// The worst answer and the texts of all items for an upgrade between two hosts.
+    fn item_texts(
+        from: HostVersions,
+        to: HostVersions,
+        fstype: &str,
+        features: Option<&str>,
+    ) -> (BootOutcome, String) {
+        let found = feature_items(
+            &host_facts(from, fstype, features),
+            &host_facts(to, fstype, features),
+        );
+        let answer = found
+            .iter()
+            .filter_map(|item| item.answer)
+            .max()
+            .unwrap_or(BootOutcome::Works);
+        let words: Vec<String> = found
+            .iter()
+            .map(|item| format!("{} {}", item.what, item.because))
+            .collect();
+        (answer, words.join("\n"))
+    }
+
+    #[test]
+    fn what_was_made_later_stands_on_the_way_back_only() {
+        use BootOutcome::{CannotBeTold, Fails, Works};
+        const MADE: &str =
+            "has_journal ext_attr orphan_file extent 64bit metadata_csum_seed metadata_csum";
+        for (from, to, fstype, features, answer, says) in [
+            (DEBIAN_12, DEBIAN_13, "ext4", Some(MADE), Works, ""),
+            (
+                DEBIAN_12,
+                DEBIAN_11,
+                "ext4",
+                Some(MADE),
+                Fails,
+                "refuses to check",
+            ),
+            (
+                DEBIAN_12,
+                DEBIAN_12,
+                "ext4",
+                Some("FEATURE_I18"),
+                CannotBeTold,
+                "e2fsck supports",
+            ),
+            (
+                DEBIAN_12,
+                DEBIAN_13,
+                "ext4",
+                Some("dirdata"),
+                CannotBeTold,
+                "kernel supports the feature dirdata",
+            ),
+            (DEBIAN_12, DEBIAN_13, "ext4", None, Works, ""),
+            (
+                DEBIAN_12,
+                DEBIAN_11,
+                "ext3",
+                None,
+                CannotBeTold,
+                "could not be read",
+            ),
+            (
+                DEBIAN_12,
+                SLES_15,
+                "ext4",
+                Some(MADE),
+                CannotBeTold,
+                "version of e2fsprogs on that system is unknown",
+            ),
+            (SLES_15, DEBIAN_12, "ext4", Some(MADE), Works, ""),
+            (
+                DEBIAN_13,
+                DEBIAN_12,
+                "xfs",
+                Some("v5 crc exchange"),
+                Fails,
+                "exchange",
+            ),
+            (
+                DEBIAN_12,
+                DEBIAN_13,
+                "xfs",
+                Some("v5 crc incompat_15"),
+                CannotBeTold,
+                "incompat_15",
+            ),
+            (
+                DEBIAN_12,
+                DEBIAN_13,
+                "xfs",
+                Some("v5 crc sparse_inodes inobtcnt nrext64"),
+                Works,
+                "",
+            ),
+            (
+                DEBIAN_13,
+                DEBIAN_12,
+                "btrfs",
+                None,
+                CannotBeTold,
+                "could not be read",
+            ),
+            (DEBIAN_12, DEBIAN_13, "btrfs", None, Works, ""),
+            (DEBIAN_13, DEBIAN_12, "tmpfs", None, Works, ""),
+        ] {
+            let (found, words) = item_texts(from, to, fstype, features);
+            let case = format!("{} to {} {} with {fstype} {features:?}", from.0, to.0, to.1);
+            assert_eq!(found, answer, "{case}: {words}");
+            assert!(words.contains(says), "{case}: {words}");
+        }
+    }
+}

@@ -1,0 +1,228 @@
+//! Unexamined kernel parameters that mount or unlock something, and boot lines whose device is not
+//! a block device or holds another file system.
+//!
+//! The list is complete only if the parameter names were read. Parameters of the root do not count
+//! as failing, because this boot has mounted the root with them.
+
+use super::severity::boot_line_severity;
+use crate::model::upgrade::UpgradeItem;
+use walwise_judge::compat::Support;
+use walwise_judge::rules::Level;
+use walwise_model::facts::catalog::boot;
+use walwise_model::facts::catalog::boot::NamedDeviceState;
+use walwise_model::facts::{FactSet, Scope, Subject};
+
+pub fn parameter_items(facts: &FactSet) -> Vec<UpgradeItem> {
+    let mut items = unread_parameter_items(facts);
+    items.extend(
+        facts
+            .subjects_of_scope(Scope::Boot)
+            .filter_map(|line| non_device_item(facts, line)),
+    );
+    items.extend(
+        facts
+            .subjects_of_scope(Scope::Boot)
+            .filter_map(|line| mismatched_type_item(facts, line)),
+    );
+    items
+}
+
+fn unread_parameter_items(facts: &FactSet) -> Vec<UpgradeItem> {
+    let host = Subject::host();
+    let Some(names) = facts.value(&host, &boot::PARAMETERS_UNREAD) else {
+        let what = "it is unknown what else the kernel command line mounts or unlocks".to_owned();
+        return vec![UpgradeItem::new_undecided(
+            &host,
+            Level::Critical,
+            what,
+            Support::unknown(""),
+        )];
+    };
+    let item = |name: &String| {
+        let (level, what, because) = parameter_risk(name);
+        UpgradeItem::new_undecided(&host, level, what, Support::unknown(because))
+    };
+    names.iter().map(item).collect()
+}
+
+/// The level if the parameter fails, what is unknown about it, and the reason.
+fn parameter_risk(name: &str) -> (Level, String, &'static str) {
+    match name {
+        "resume" => (
+            Level::Warning,
+            "it is unknown whether the device of resume= on the kernel command line will exist"
+                .to_owned(),
+            "The boot waits for it, then continues without it.",
+        ),
+        "rd.luks.uuid" | "rd.lvm.lv" | "rd.lvm.vg" | "rd.md.uuid" => (
+            Level::Critical,
+            format!(
+                "it is unknown whether the device or volume of {name} on the kernel command line will exist"
+            ),
+            "It is not active now. A dracut initramfs waits for it, and the boot may stop there.",
+        ),
+        "rootflags" => (
+            Level::Critical,
+            "it is unknown which of several rootflags= on the kernel command line takes effect"
+                .to_owned(),
+            "The kernel takes the last one and systemd joins them all; an initramfs may do either.",
+        ),
+        "rootfstype" => (
+            Level::Critical,
+            "it is unknown what rootfstype= on the kernel command line does at the next boot"
+                .to_owned(),
+            "The root file system is mounted with another type now.",
+        ),
+        "systemd.swap" | "systemd.swap-extra" | "rd.systemd.swap-extra" => {
+            (Level::Warning, not_checked_text(name), "")
+        }
+        _ => (Level::Critical, not_checked_text(name), ""),
+    }
+}
+
+fn not_checked_text(name: &str) -> String {
+    format!("the effect of {name} on the kernel command line was not checked")
+}
+
+/// An item for a line whose source is not a block device.
+fn non_device_item(facts: &FactSet, line: &Subject) -> Option<UpgradeItem> {
+    match facts.value(line, &boot::DEVICE)? {
+        NamedDeviceState::Other => {}
+        NamedDeviceState::There | NamedDeviceState::Missing | NamedDeviceState::None => {
+            return None;
+        }
+    }
+    let named = facts.value(line, &boot::SOURCE).unwrap_or_default();
+    let because = "systemd waits for a block device of that name, which never appears.";
+    let item = UpgradeItem::new_undecided(
+        line,
+        boot_line_severity(facts, line),
+        format!("{named} is not a block device"),
+        Support::unknown(because),
+    );
+    Some(
+        UpgradeItem {
+            place: facts.value(line, &boot::WHERE),
+            ..item
+        }
+        .into_blocker(),
+    )
+}
+
+/// An item for a line whose type differs from the present mount of its device.
+fn mismatched_type_item(facts: &FactSet, line: &Subject) -> Option<UpgradeItem> {
+    let there = facts.value(line, &boot::TYPE_THERE)?;
+    let written = facts.value(line, &boot::WRITTEN_TYPE)?;
+    let what = format!("its type is {written}, but its device is mounted as {there} now");
+    let item = UpgradeItem::new_undecided(
+        line,
+        boot_line_severity(facts, line),
+        what,
+        Support::unknown(""),
+    );
+    let item = UpgradeItem {
+        place: facts.value(line, &boot::WHERE),
+        ..item
+    };
+    let is_root = facts.value(line, &boot::POINT).as_deref() == Some("/");
+    let may_be = written
+        .split(',')
+        .any(|word| filesystem_family(word) == filesystem_family(&there));
+    Some(if is_root || may_be {
+        item
+    } else {
+        item.into_blocker()
+    })
+}
+
+/// Types of one family can mount each other's file systems.
+fn filesystem_family(fstype: &str) -> &str {
+    match fstype {
+        "ext2" | "ext3" | "ext4" => "ext",
+        "msdos" | "vfat" => "fat",
+        other => other,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::model::upgrade::BootOutcome;
+    use walwise_model::facts::Source;
+
+    fn test_source() -> Source {
+        Source::file("a test")
+    }
+
+    #[test]
+    fn what_is_not_looked_at_cannot_be_told() {
+        let mut facts = FactSet::default();
+        assert_eq!(parameter_items(&facts).len(), 1, "names that were not kept");
+        let names = ["mount.usr", "rd.lvm.lv", "resume", "rootfstype"]
+            .map(str::to_owned)
+            .to_vec();
+        facts.insert_known(
+            &Subject::host(),
+            &boot::PARAMETERS_UNREAD,
+            names,
+            test_source(),
+        );
+        let items = parameter_items(&facts);
+        assert!(
+            items
+                .iter()
+                .all(|item| item.answer == Some(BootOutcome::CannotBeTold)),
+            "{items:?}"
+        );
+        let levels: Vec<Level> = items.iter().map(|item| item.level).collect();
+        assert_eq!(
+            levels,
+            [
+                Level::Critical,
+                Level::Critical,
+                Level::Warning,
+                Level::Critical
+            ]
+        );
+        assert_eq!(
+            items[0].what,
+            "the effect of mount.usr on the kernel command line was not checked"
+        );
+    }
+
+    #[test]
+    fn a_line_whose_device_holds_something_else_fails() {
+        for (point, written, there, expected) in [
+            ("/mnt", "xfs", "ext4", BootOutcome::Fails),
+            ("/mnt", "ext3", "ext4", BootOutcome::CannotBeTold),
+            ("/", "xfs", "ext4", BootOutcome::CannotBeTold),
+        ] {
+            let (mut facts, line) = (FactSet::default(), Subject::boot(point));
+            facts.insert_known(&line, &boot::POINT, point.to_owned(), test_source());
+            facts.insert_known(
+                &line,
+                &boot::WRITTEN_TYPE,
+                written.to_owned(),
+                test_source(),
+            );
+            facts.insert_known(&line, &boot::TYPE_THERE, there.to_owned(), test_source());
+            let item = mismatched_type_item(&facts, &line).unwrap();
+            assert_eq!(item.answer, Some(expected), "{point} {written}");
+        }
+    }
+
+    #[test]
+    fn a_line_with_something_else_than_a_block_device_fails() {
+        let (mut facts, line) = (FactSet::default(), Subject::boot("/mnt"));
+        facts.insert_known(&line, &boot::SOURCE, "/dev/null".to_owned(), test_source());
+        for (found, fails) in [
+            (NamedDeviceState::Other, true),
+            (NamedDeviceState::There, false),
+            (NamedDeviceState::None, false),
+        ] {
+            facts.insert_known(&line, &boot::DEVICE, found, test_source());
+            let answer = non_device_item(&facts, &line).and_then(|item| item.answer);
+            assert_eq!(answer, fails.then_some(BootOutcome::Fails), "{found:?}");
+        }
+    }
+}

@@ -1,0 +1,477 @@
+//! The layers between file systems and disks, and whether the next kernel can assemble them:
+//! arrays, volumes, encrypted devices, paths, swap, the ZFS module.
+//!
+//! The validity table judges the facts; facts that were not read are undecided. A RAID 0 that has
+//! run on Linux 5.4 or later has a fixed layout. Other RAID 0 arrays may be refused if their disks
+//! differ in size.
+
+use super::boot_dependencies::ZFS_POOLS;
+use super::boot_needs::{assembled_devices, uses_zfs};
+use super::kernel_vendor::{is_same_custom_builder, kernel_and_vendor};
+use crate::model::upgrade::{BootNeedKind, UpgradeItem};
+use walwise_judge::compat::{self, BlockDriver, Support};
+use walwise_judge::rules::Level;
+use walwise_model::facts::catalog::device::{
+    ArrayLevel, ArrayState, ConsistencyPolicy, DeviceKind,
+};
+use walwise_model::facts::catalog::{boot, device, host as machine, kernel};
+use walwise_model::facts::{FactSet, Subject};
+use walwise_model::version::Version;
+
+pub fn layer_items(real: &FactSet, supposed: &FactSet) -> Vec<UpgradeItem> {
+    let (now, then) = (kernel_and_vendor(real), kernel_and_vendor(supposed));
+    let mut items = swap_problem_items(supposed);
+    items.extend(crypttab_problem_items(real, supposed));
+    items.extend(manual_device_items(supposed));
+    let devices = assembled_devices(supposed);
+    let arrays = devices.iter().filter(|(_, kind)| kind.is_array());
+    items.extend(arrays.filter_map(|(subject, _)| stopped_array_item(supposed, subject)));
+    // An unchanged kernel assembles the devices as before.
+    if is_same_kernel(real, supposed) {
+        return items;
+    }
+    let again = is_same_custom_builder(now.as_ref(), then.as_ref());
+    let judge = |layer: BlockDriver, name: &str| match &then {
+        Some((version, vendor)) if again => {
+            compat::layer_support_if_rebuilt(layer, name, version, vendor)
+        }
+        Some((version, vendor)) => compat::layer_support(layer, name, version, vendor),
+        None => Support::unknown("The kernel is unknown."),
+    };
+    for (subject, kind) in &devices {
+        match kind {
+            BootNeedKind::Swap => {
+                let what = "its setup at the next boot was not checked".to_owned();
+                items.push(UpgradeItem::new_undecided(
+                    subject,
+                    Level::Warning,
+                    what,
+                    Support::unknown(""),
+                ));
+            }
+            BootNeedKind::Array => {
+                items.extend(array_items(supposed, subject, &judge));
+                let settles = |kernel: &Option<(Version, String)>| {
+                    kernel
+                        .as_ref()
+                        .map(|(version, _)| requires_raid0_layout(version))
+                };
+                // Only a change across Linux 5.4 matters for the layout.
+                let differs = settles(&now).is_none_or(|now| settles(&then) != Some(now));
+                items.extend(raid0_layout_item(supposed, subject).filter(|_| differs));
+                items.extend(
+                    then.as_ref()
+                        .and_then(|(then, _)| consistency_policy_item(supposed, subject, then)),
+                );
+            }
+            BootNeedKind::Volume | BootNeedKind::Crypt | BootNeedKind::Multipath => {
+                items.extend(device_mapper_items(supposed, subject, &judge));
+            }
+            BootNeedKind::Mount | BootNeedKind::Pool => {}
+        }
+    }
+    if uses_zfs(supposed) {
+        let because = "The ZFS module is built separately; make sure that one is built for the new kernel before the next boot.";
+        let what = "it is unknown whether there is a ZFS module for the new kernel";
+        items.push(UpgradeItem {
+            name: Some(ZFS_POOLS.to_owned()),
+            ..UpgradeItem::new_undecided(
+                &Subject::host(),
+                Level::Critical,
+                what.to_owned(),
+                Support::unknown(because),
+            )
+        });
+    }
+    items
+}
+
+/// The boot may fail to assemble an array that is not running now.
+fn stopped_array_item(facts: &FactSet, subject: &Subject) -> Option<UpgradeItem> {
+    let open = |what: String| {
+        UpgradeItem::new_undecided(subject, Level::Critical, what, Support::unknown(""))
+    };
+    match facts.value(subject, &device::MD_STATE) {
+        Some(
+            state @ (ArrayState::Clear
+            | ArrayState::Inactive
+            | ArrayState::Suspended
+            | ArrayState::Broken),
+        ) => {
+            return Some(open(format!("the array is {} now", state.as_str())));
+        }
+        Some(
+            ArrayState::ReadOnly
+            | ArrayState::ReadAuto
+            | ArrayState::Clean
+            | ArrayState::Active
+            | ArrayState::WritePending
+            | ArrayState::ActiveIdle,
+        ) => {}
+        None => return Some(open("it is unknown whether the array runs".to_owned())),
+    }
+    let spare = match facts.value(subject, &device::MD_LEVEL)? {
+        ArrayLevel::Raid0 | ArrayLevel::Linear | ArrayLevel::Faulty => 0,
+        ArrayLevel::Raid4 | ArrayLevel::Raid5 => 1,
+        ArrayLevel::Raid6 => 2,
+        ArrayLevel::Raid1 | ArrayLevel::Raid10 | ArrayLevel::Multipath => {
+            facts.value(subject, &device::MD_DISKS)?.saturating_sub(1)
+        }
+        ArrayLevel::Container => return None,
+    };
+    let lacks = facts.value(subject, &device::MD_DEGRADED)?;
+    (lacks > spare).then(|| {
+        open(format!(
+            "the array lacks {lacks} of its disks but tolerates the loss of only {spare}"
+        ))
+    })
+}
+
+/// An item for a consistency policy that the next kernel may not support.
+fn consistency_policy_item(
+    facts: &FactSet,
+    subject: &Subject,
+    then: &Version,
+) -> Option<UpgradeItem> {
+    let (name, from, source) = match facts.value(subject, &device::MD_CONSISTENCY)? {
+        ConsistencyPolicy::Journal => ("a journal", [4, 4], "kernel: md/raid5-cache, 4.4"),
+        ConsistencyPolicy::Ppl => (
+            "a partial parity log",
+            [4, 12],
+            "kernel: md/raid5-ppl, 4.12",
+        ),
+        ConsistencyPolicy::None
+        | ConsistencyPolicy::Resync
+        | ConsistencyPolicy::Bitmap
+        | ConsistencyPolicy::Unknown => return None,
+    };
+    if [then.number(0), then.number(1)] >= from {
+        return None;
+    }
+    let because = format!(
+        "Linux {}.{} and later assemble an array with {name}.",
+        from[0], from[1]
+    );
+    let ruling = Support {
+        source: source.to_owned(),
+        ..Support::unknown(because)
+    };
+    let item = UpgradeItem::new_undecided(
+        subject,
+        Level::Critical,
+        format!("the array has {name}"),
+        ruling,
+    );
+    Some(if then.has_backports() {
+        item
+    } else {
+        item.into_blocker()
+    })
+}
+
+/// Items for device mapper devices that neither LVM nor crypttab sets up.
+fn manual_device_items(facts: &FactSet) -> Vec<UpgradeItem> {
+    let of = |kind: DeviceKind| matches!(kind, DeviceKind::Dm);
+    let open = |subject: Subject| {
+        let what = "its setup at the next boot was not checked".to_owned();
+        UpgradeItem::new_undecided(&subject, Level::Critical, what, Support::unknown(""))
+    };
+    facts
+        .subjects_where(&device::KIND, |kind| of(*kind))
+        .into_iter()
+        .map(open)
+        .collect()
+}
+
+/// Linux 5.4 and later start a RAID 0 of different-sized disks only with a fixed layout.
+fn requires_raid0_layout(kernel: &Version) -> bool {
+    (kernel.number(0), kernel.number(1)) >= (5, 4)
+}
+
+fn array_items(
+    facts: &FactSet,
+    subject: &Subject,
+    judge: &impl Fn(BlockDriver, &str) -> Support,
+) -> Vec<UpgradeItem> {
+    let mut items = Vec::new();
+    match facts.value(subject, &device::MD_LEVEL) {
+        // Linear arrays are judged as an on-disk format.
+        Some(level) if level.is_linear() => {}
+        Some(level) => items.extend(unsupported_driver_item(
+            subject,
+            level.as_str(),
+            judge(BlockDriver::Md, level.as_str()),
+        )),
+        None => {
+            let what = "the level of the array is unknown".to_owned();
+            items.push(UpgradeItem::new_undecided(
+                subject,
+                Level::Critical,
+                what,
+                Support::unknown(""),
+            ));
+        }
+    }
+    match facts.value(subject, &device::MD_METADATA) {
+        // Superblock 0.90 is judged as an on-disk format. `external:/` marks a volume of firmware
+        // RAID, which has the metadata of its container.
+        Some(metadata) if metadata == "0.90" || metadata.starts_with("external:/") => {}
+        Some(metadata) => {
+            let what = format!("metadata {metadata}");
+            items.extend(unsupported_driver_item(
+                subject,
+                &what,
+                judge(BlockDriver::MdMetadata, &metadata),
+            ));
+        }
+        None => {
+            let what = "the superblock version of the array is unknown".to_owned();
+            items.push(UpgradeItem::new_undecided(
+                subject,
+                Level::Critical,
+                what,
+                Support::unknown(""),
+            ));
+        }
+    }
+    items
+}
+
+/// An item for a RAID 0 whose disks may differ in size.
+fn raid0_layout_item(facts: &FactSet, subject: &Subject) -> Option<UpgradeItem> {
+    match facts.value(subject, &device::MD_LEVEL)? {
+        ArrayLevel::Raid0 => {}
+        ArrayLevel::Linear
+        | ArrayLevel::Raid1
+        | ArrayLevel::Raid4
+        | ArrayLevel::Raid5
+        | ArrayLevel::Raid6
+        | ArrayLevel::Raid10
+        | ArrayLevel::Multipath
+        | ArrayLevel::Faulty
+        | ArrayLevel::Container => return None,
+    }
+    let members = facts
+        .value(subject, &device::MD_MEMBERS)
+        .unwrap_or_default();
+    let size = |member: &String| {
+        let name = member.split(' ').next().unwrap_or(member);
+        facts.value(&Subject::device(name), &device::SIZE)
+    };
+    let sizes: Option<Vec<u64>> = members.iter().map(size).collect();
+    let alike = sizes.is_some_and(|sizes| {
+        sizes.len() > 1 && sizes.windows(2).all(|pair| pair.first() == pair.last())
+    });
+    let ruling = Support {
+        source: "kernel: md/raid0: avoid RAID0 data corruption due to layout confusion".to_owned(),
+        ..Support::unknown(
+            "Linux 5.4 and later refuse a RAID 0 of different-sized disks unless raid0.default_layout gives the layout of its data.",
+        )
+    };
+    (!alike).then(|| {
+        UpgradeItem::new_undecided(
+            subject,
+            Level::Critical,
+            "it is unknown whether its disks have the same size".to_owned(),
+            ruling,
+        )
+    })
+}
+
+fn device_mapper_items(
+    facts: &FactSet,
+    subject: &Subject,
+    judge: &impl Fn(BlockDriver, &str) -> Support,
+) -> Vec<UpgradeItem> {
+    let targets = facts
+        .value(subject, &device::DM_TARGETS)
+        .unwrap_or_default();
+    if targets.is_empty() {
+        let is_mapped = facts.value(subject, &device::DM_NAME).is_some();
+        let kind = facts
+            .value(subject, &device::KIND)
+            .map(DeviceKind::as_str)
+            .unwrap_or_default();
+        let what = if is_mapped {
+            "its device mapper targets are unknown".to_owned()
+        } else {
+            format!("it is unknown whether the new kernel has {kind}")
+        };
+        return vec![UpgradeItem::new_undecided(
+            subject,
+            Level::Critical,
+            what,
+            Support::unknown(""),
+        )];
+    }
+    targets
+        .iter()
+        .filter_map(|target| {
+            unsupported_driver_item(subject, target, judge(BlockDriver::DeviceMapper, target))
+        })
+        .collect()
+}
+
+/// `None` if the new kernel has `name`.
+fn unsupported_driver_item(subject: &Subject, name: &str, ruling: Support) -> Option<UpgradeItem> {
+    if ruling.effect.is_refused() {
+        let what = format!("the new kernel has no {name}");
+        return Some(
+            UpgradeItem::new_undecided(subject, Level::Critical, what, ruling).into_blocker(),
+        );
+    }
+    let unknown = ruling.effect.is_unknown();
+    unknown.then(|| {
+        UpgradeItem::new_undecided(
+            subject,
+            Level::Critical,
+            format!("it is unknown whether the new kernel has {name}"),
+            ruling,
+        )
+    })
+}
+
+/// Items for encrypted devices that will not be unlocked, or may not be.
+fn crypttab_problem_items(real: &FactSet, supposed: &FactSet) -> Vec<UpgradeItem> {
+    let host = Subject::host();
+    let Some(all) = supposed.value(&host, &boot::UNLOCKED) else {
+        let what = "it is unknown whether the boot unlocks it";
+        let crypts = assembled_devices(supposed)
+            .into_iter()
+            .filter(|(_, kind)| kind.is_crypt());
+        let open = |(at, _): (Subject, BootNeedKind)| {
+            UpgradeItem::new_undecided(
+                &at,
+                Level::Critical,
+                what.to_owned(),
+                Support::unknown("crypttab was not read."),
+            )
+        };
+        return crypts.map(open).collect();
+    };
+    let list = |key| supposed.value(&host, key).unwrap_or_default();
+    let (missing, unseen) = (list(&boot::UNLOCKED_MISSING), list(&boot::UNLOCKED_UNSEEN));
+    let unlisted = |subject: &Subject| {
+        supposed
+            .value(subject, &device::DM_NAME)
+            .is_none_or(|name| !all.contains(&name))
+    };
+    let crypts = assembled_devices(supposed)
+        .into_iter()
+        .filter(|(subject, kind)| kind.is_crypt() && unlisted(subject));
+    let mut items: Vec<UpgradeItem> = crypts.map(|(subject, _)| {
+        let because = "The device has no line in crypttab. Other ways to unlock it, such as rd.luks on the kernel command line, are not checked.";
+        UpgradeItem::new_undecided(&subject, Level::Critical, "it is unknown whether the boot unlocks it".to_owned(), Support::unknown(because))
+    }).collect();
+    let (optional, by_defaults) = (
+        list(&boot::UNLOCKED_OPTIONAL),
+        list(&boot::UNLOCKED_BY_DEFAULTS),
+    );
+    for name in all.clone() {
+        let level = if optional.contains(&name) {
+            Level::Warning
+        } else {
+            Level::Critical
+        };
+        let open = |what: &str, ruling: Support| UpgradeItem {
+            name: Some(name.clone()),
+            ..UpgradeItem::new_undecided(
+                &host,
+                level,
+                format!("{name} in crypttab: {what}"),
+                ruling,
+            )
+        };
+        if missing.contains(&name) {
+            items.push(
+                open(
+                    "its block device is missing",
+                    Support::unknown("Its contents cannot be mounted."),
+                )
+                .into_blocker(),
+            );
+        } else if unseen.contains(&name) {
+            items.push(open(
+                "it is unknown whether it is unlocked",
+                Support::unknown("The crypttab line could not be read completely."),
+            ));
+        }
+        if by_defaults.contains(&name) && is_other_distribution_release(real, supposed) {
+            let because = "A plain device whose line names neither cipher nor hash depends on the defaults of cryptsetup, which \
+                           changed in 2.7.";
+            let ruling = Support {
+                source: "cryptsetup 2.7.0 release notes".to_owned(),
+                ..Support::unknown(because)
+            };
+            items.push(open(
+                "it may be opened with a different cipher or hash",
+                ruling,
+            ));
+        }
+    }
+    items
+}
+
+/// True if the assumed distribution release differs from the present one, so that its tools differ,
+/// too.
+pub(super) fn is_other_distribution_release(real: &FactSet, supposed: &FactSet) -> bool {
+    let of = |facts: &FactSet| {
+        let host = Subject::host();
+        (
+            facts.value(&host, &machine::OS_ID),
+            facts.value(&host, &machine::OS_VERSION),
+        )
+    };
+    let ((now, release), (then, next)) = (of(real), of(supposed));
+    // Version 9 covers 9.1 and every other release of 9.
+    let covers = |short: &Option<String>, long: &Option<String>| match (short, long) {
+        (Some(short), Some(long)) => long
+            .strip_prefix(short.as_str())
+            .is_some_and(|rest| rest.is_empty() || rest.starts_with('.')),
+        (None, None) => true,
+        (Some(_), None) | (None, Some(_)) => false,
+    };
+    now != then || !(covers(&release, &next) || covers(&next, &release))
+}
+
+/// True if the kernel release does not change, so that everything in use keeps working.
+pub(super) fn is_same_kernel(real: &FactSet, supposed: &FactSet) -> bool {
+    let release = |facts: &FactSet| facts.value(&Subject::host(), &kernel::RELEASE);
+    release(real).is_some() && release(real) == release(supposed)
+}
+
+/// Items for swap whose device is missing, unsuitable or unknown. The boot continues without swap.
+fn swap_problem_items(facts: &FactSet) -> Vec<UpgradeItem> {
+    let host = Subject::host();
+    let list = |key| facts.value(&host, key).unwrap_or_default();
+    let (missing, unseen) = (list(&boot::SWAPS_MISSING), list(&boot::SWAPS_UNSEEN));
+    let gone = missing.into_iter().map(|swap| {
+        let says = Support::unknown("The boot waits for it, then continues without it.");
+        let item = UpgradeItem::new_undecided(
+            &host,
+            Level::Warning,
+            format!("swap {swap} does not exist"),
+            says,
+        );
+        UpgradeItem {
+            name: Some(swap),
+            ..item
+        }
+        .into_blocker()
+    });
+    let unfit = list(&boot::SWAPS_UNFIT).into_iter().map(|swap| {
+        let says = Support::unknown(
+            "It is a directory, a character device, or a device whose file system is mounted. The boot continues without it.",
+        );
+        let item = UpgradeItem::new_undecided(&host, Level::Warning, format!("{swap} cannot be used as swap"), says);
+        UpgradeItem { name: Some(swap), ..item }.into_blocker()
+    });
+    let open = unseen.into_iter().map(|swap| {
+        let what = format!("it is unknown whether {swap} will be available as swap");
+        UpgradeItem {
+            name: Some(swap),
+            ..UpgradeItem::new_undecided(&host, Level::Warning, what, Support::unknown(""))
+        }
+    });
+    gone.chain(unfit).chain(open).collect()
+}

@@ -1,0 +1,186 @@
+//! Unknown properties of boot lines: options and file systems missing from the validity table, and
+//! facts that were not read.
+//!
+//! Each becomes an item, because a line without items counts as working. Options are looked up in
+//! the table and not taken from findings, so that disabling a rule hides nothing.
+
+use super::boot_needs::undeclared_root;
+use super::kernel_vendor::{is_same_custom_builder, kernel_and_vendor};
+use super::severity::boot_line_severity;
+use super::upgrade_item::{finding_applies, finding_tests_fact};
+use crate::model::Report;
+use crate::model::upgrade::UpgradeItem;
+use walwise_judge::compat::{self, Support};
+use walwise_judge::rules::{Finding, Level};
+use walwise_model::facts::catalog::{boot, device, kernel, mount};
+use walwise_model::facts::{FactSet, Scope, Subject};
+use walwise_model::version::Version;
+
+pub fn unknown_items(real: &Report, supposed: &Report) -> Vec<UpgradeItem> {
+    let mut items = Vec::new();
+    let (now, then) = (
+        kernel_and_vendor(&real.facts),
+        kernel_and_vendor(&supposed.facts),
+    );
+    let facts = &supposed.facts;
+    for line in facts.subjects_of_scope(Scope::Boot) {
+        let of_line = |what: String, ruling: Support| UpgradeItem {
+            place: facts.value(line, &boot::WHERE),
+            certain_level: certain_level(supposed, line),
+            ..UpgradeItem::new_undecided(line, boot_line_severity(facts, line), what, ruling)
+        };
+        items.extend(
+            unknown_options(facts, line)
+                .into_iter()
+                .map(|(what, ruling)| of_line(what, ruling)),
+        );
+        items.extend(
+            unread_properties(facts, line)
+                .into_iter()
+                .map(|what| UpgradeItem {
+                    certain_level: None,
+                    ..of_line(what.to_owned(), Support::unknown(""))
+                }),
+        );
+        items.extend(
+            unknown_filesystem_support(real, now.as_ref(), then.as_ref(), facts, line)
+                .into_iter()
+                .map(|(what, ruling)| UpgradeItem {
+                    certain_level: None,
+                    ..of_line(what, ruling)
+                }),
+        );
+    }
+    if let (Some(root), Some((version, vendor))) = (undeclared_root(facts), &then)
+        && let Some(fstype) = facts.value(&root, &mount::FSTYPE)
+    {
+        let again = is_same_custom_builder(now.as_ref(), then.as_ref());
+        let judge = if again {
+            compat::file_system_support_if_rebuilt
+        } else {
+            compat::file_system_support
+        };
+        let ruling = judge(&fstype, version, vendor);
+        if ruling.effect.is_refused() {
+            let what = format!("the new kernel has no {fstype}");
+            items.push(
+                UpgradeItem::new_undecided(&root, Level::Critical, what, ruling).into_blocker(),
+            );
+        } else if ruling.effect.is_unknown() && now != then {
+            let what = format!("it is unknown whether the new kernel has {fstype}");
+            items.push(UpgradeItem::new_undecided(
+                &root,
+                Level::Critical,
+                what,
+                ruling,
+            ));
+        }
+    }
+    if facts.value(&Subject::host(), &boot::READ) != Some(true) {
+        let what = "fstab or a mount unit could not be read completely".to_owned();
+        items.push(UpgradeItem::new_undecided(
+            &Subject::host(),
+            Level::Critical,
+            what,
+            Support::unknown(""),
+        ));
+    }
+    items
+}
+
+/// The level of a finding that already applies to the unknown options of the line.
+fn certain_level(supposed: &Report, line: &Subject) -> Option<Level> {
+    let of_line = |finding: &&Finding| finding.subject == *line && finding_applies(finding);
+    let about = |finding: &&Finding| finding_tests_fact(finding, boot::UNDECIDED.name());
+    supposed
+        .findings
+        .iter()
+        .filter(of_line)
+        .find(about)
+        .map(|finding| finding.level)
+}
+
+/// Options missing from the validity table, each with the ruling.
+fn unknown_options(facts: &FactSet, line: &Subject) -> Vec<(String, Support)> {
+    let fstype = facts
+        .value(line, &boot::FSTYPE)
+        .unwrap_or_else(|| "this file system".to_owned());
+    let rulings = compat::boot_options_support(facts, line);
+    let unknown = rulings
+        .value()
+        .into_iter()
+        .flatten()
+        .filter(|(_, ruling)| ruling.effect.is_unknown());
+    unknown
+        .map(|(option, ruling)| {
+            (
+                format!("it is unknown whether {fstype} accepts {option}"),
+                ruling.clone(),
+            )
+        })
+        .collect()
+}
+
+/// Properties that were not, or could not be, read.
+fn unread_properties(facts: &FactSet, line: &Subject) -> Vec<&'static str> {
+    let mut missing = Vec::new();
+    let mounted = facts.subject_in_scope(line, Scope::Mount).is_some();
+    let fstype = facts.value(line, &boot::FSTYPE);
+    if fstype.as_deref().is_none_or(|fstype| fstype == "auto") {
+        missing.push("its file system type is unknown");
+    } else if compat::boot_options_support(facts, line).value().is_none() {
+        missing.push("its options or the kernel are unknown");
+    }
+    if facts.value(line, &boot::WHOLE) != Some(true) {
+        missing.push("an unrecorded option could break the boot");
+    }
+    let device = facts.value(line, &boot::DEVICE);
+    // The device of a mounted line exists.
+    if device.is_none() && !mounted {
+        missing.push("it is unknown whether its device exists");
+    }
+    if facts.value(line, &boot::AUTO).is_none() {
+        missing.push("it is unknown whether the boot mounts it");
+    }
+    missing
+}
+
+/// A file system type that the next kernel may lack, with the ruling.
+fn unknown_filesystem_support(
+    real: &Report,
+    now: Option<&(Version, String)>,
+    then: Option<&(Version, String)>,
+    facts: &FactSet,
+    line: &Subject,
+) -> Option<(String, Support)> {
+    let (version, vendor) = then.filter(|then| Some(*then) != now)?;
+    let fstype = facts
+        .value(line, &boot::FSTYPE)
+        .filter(|fstype| fstype != "auto")?;
+    let again = is_same_custom_builder(now, then) && is_supported_now(&real.facts, &fstype);
+    let judge = if again {
+        compat::file_system_support_if_rebuilt
+    } else {
+        compat::file_system_support
+    };
+    let ruling = judge(&fstype, version, vendor);
+    ruling.effect.is_unknown().then(|| {
+        (
+            format!("it is unknown whether the new kernel has {fstype}"),
+            ruling,
+        )
+    })
+}
+
+/// True if the file system is mounted, or the running kernel lists it.
+fn is_supported_now(facts: &FactSet, fstype: &str) -> bool {
+    let built_in = facts
+        .value(&Subject::host(), &kernel::FILESYSTEMS)
+        .unwrap_or_default();
+    let is_swap = fstype == "swap" && !facts.subjects_where(&device::SWAP, |swap| *swap).is_empty();
+    is_swap
+        || built_in.iter().any(|known| known == fstype)
+        || !facts
+            .subjects_where(&mount::FSTYPE, |mounted| mounted == fstype)
+            .is_empty()
+}

@@ -1,0 +1,173 @@
+//! A saved report as sections: host, targets, findings and latencies, without checking anything
+//! again.
+//!
+//! The file may be forged, so its content is shown as text and without commands.
+
+use std::collections::BTreeSet;
+
+use super::latency::HEADING;
+use super::section::{Badge, Bullet, Grid};
+use super::{RichText, Section, wording};
+use crate::difference::{ProbeSnapshot, ReportSnapshot, TargetSnapshot};
+use crate::model::difference::{FactState, FindingState};
+use walwise_model::facts::Subject;
+use walwise_model::text::{format_micros, format_micros_interval};
+
+/// Targets are in the order of their names.
+pub fn saved_report_sections(kept: &ReportSnapshot) -> Vec<Section> {
+    let mut sections = vec![header_section(kept)];
+    let mut told: BTreeSet<(&str, &Subject)> = BTreeSet::new();
+    for (target, about) in &kept.targets {
+        sections.push(target_heading(kept, target, about));
+        let findings: Vec<_> = kept
+            .findings
+            .iter()
+            .filter(|((_, subject), _)| about.subjects.contains(subject))
+            .collect();
+        let findings: Vec<_> = findings
+            .into_iter()
+            .filter(|((rule, subject), _)| told.insert((rule.as_str(), subject)))
+            .collect();
+        sections.extend(findings_section(Section::new_part("Findings"), &findings));
+        sections.extend(kept.probes.get(target).and_then(latency_section));
+    }
+    let rest: Vec<_> = kept
+        .findings
+        .iter()
+        .filter(|((rule, subject), _)| !told.contains(&(rule.as_str(), subject)))
+        .collect();
+    sections.extend(findings_section(Section::new_top("Other findings"), &rest));
+    sections.extend(facts_section(kept));
+    sections
+}
+
+fn header_section(kept: &ReportSnapshot) -> Section {
+    let made = &kept.origin;
+    let eyes = match made.privileged {
+        Some(true) => " as root",
+        Some(false) => " not as root",
+        None => "",
+    };
+    let origin = if made.live { "" } else { ", from a capture" };
+    let mut section = Section::new_top("");
+    section.push_sentence(
+        RichText::plain("Report saved by walwise ")
+            .append_code(&made.walwise)
+            .append(" of ")
+            .append_code(&made.host)
+            .append(format!(": {}, Linux ", made.os))
+            .append_code(&made.kernel)
+            .append(format!(", made at {}{eyes}{origin}.", made.when)),
+    );
+    section.push_sentence(
+        RichText::plain("Shown as saved. Nothing was re-checked; commands are omitted. ")
+            .append_command("walwise check")
+            .append(" checks this host."),
+    );
+    if kept.unreadable > 0 {
+        section.push_sentence(format!(
+            "{} could not be read.",
+            wording::count_noun(kept.unreadable, "part")
+        ));
+    }
+    if kept.unknown_facts > 0 {
+        let says = "not supported by this version.";
+        section.push_sentence(format!(
+            "Skipped: {} {says}",
+            wording::count_noun(kept.unknown_facts, "fact")
+        ));
+    }
+    section
+}
+
+fn target_heading(kept: &ReportSnapshot, target: &Subject, about: &TargetSnapshot) -> Section {
+    let name = if about.title.is_empty() {
+        target.name()
+    } else {
+        &about.title
+    };
+    let standing = kept
+        .verdicts
+        .get(target)
+        .map_or("no verdict", |standing| standing.as_str());
+    Section::new_top(RichText::verdict(standing).append(": ").append_code(name))
+}
+
+type FindingEntry<'k> = (&'k (String, Subject), &'k FindingState);
+
+/// Applying findings precede undecided ones, and the worst come first.
+fn findings_section(mut section: Section, findings: &[FindingEntry<'_>]) -> Option<Section> {
+    let mut findings = findings.to_vec();
+    findings.sort_by_key(|(_, finding)| (!finding.applies, std::cmp::Reverse(finding.level)));
+    let bullet = |((rule, subject), finding): FindingEntry<'_>| Bullet {
+        subject: wording::subject_name(subject),
+        note: RichText::code(rule),
+        ..Bullet::with_badge(
+            Badge::Level(finding.level, !finding.applies),
+            &*finding.title,
+        )
+    };
+    section.push_bullets(
+        &["level", "of", "finding", "rule"],
+        findings.into_iter().map(bullet).collect(),
+    );
+    section.none_if_empty()
+}
+
+fn latency_section(probe: &ProbeSnapshot) -> Option<Section> {
+    let mut section = Section::new_part(HEADING);
+    let rows = probe.rows.iter().map(|((method, pages), row)| {
+        let median = row.median_us;
+        vec![
+            RichText::code(method.name()),
+            pages.to_string().into(),
+            format_micros(median.value).into(),
+            format_micros_interval(median.low, median.high).into(),
+        ]
+    });
+    section.push_grid(Grid {
+        head: vec!["method", "pages", "median", "95 % interval"],
+        right_aligned: vec![false, true, true, true],
+        narrow_splits: &[],
+        rows: rows.collect(),
+    });
+    section.push_sentence(
+        RichText::plain("Measured in ")
+            .append_code(&probe.directory)
+            .append(format!(" at {}.", probe.when)),
+    );
+    let doubts = probe
+        .doubts
+        .iter()
+        .map(|says| Bullet::with_badge(Badge::Remark("caveat"), &**says));
+    section.push_bullets(&[], doubts.collect());
+    section.none_if_empty()
+}
+
+fn facts_section(kept: &ReportSnapshot) -> Option<Section> {
+    let mut section = Section {
+        is_appendix: true,
+        ..Section::new_top("Facts")
+    };
+    let rows = kept.facts.iter().flat_map(|(subject, facts)| {
+        facts.iter().map(move |(name, fact)| {
+            let value = match fact {
+                FactState::Known { value } => value.text(),
+                FactState::Unknown { why } => format!("unknown: {why}"),
+            };
+            vec![
+                wording::subject_name(subject).into(),
+                RichText::code(*name),
+                value.into(),
+            ]
+        })
+    });
+    let rows = rows.collect();
+    section.push_grid(Grid {
+        head: vec!["of", "fact", "value"],
+        right_aligned: Vec::new(),
+        narrow_splits: &[],
+        rows,
+    });
+    section.none_if_empty()
+}

@@ -1,0 +1,472 @@
+//! The short report, about 25 lines for one target: host, verdict with its limits, flush path,
+//! answers, fixes, unknown facts. Several targets get a line each, then the worst target follows.
+//!
+//! Less important parts are cut and counted. Never cut are critical findings, limits of a verdict,
+//! withheld advice, notes, and the number of undecided critical rules.
+
+use std::collections::BTreeSet;
+
+use super::answers::{self, AnswerRow};
+use super::dedup::{FindingsByTarget, IndexedFinding, ShownItemsTracker};
+use super::section::{Badge, Bullet, Detail, Grid, Section};
+use super::{
+    RichText, baseline, findings, flush_path, host, latency, target, target_order, unknown_facts,
+    what_if, wording,
+};
+use crate::fixes::{self, Fix};
+use crate::{Report, TargetSummary};
+use walwise_judge::rules::{Finding, Level, Outcome};
+use walwise_model::escape::ShellCommand;
+use walwise_model::facts::Scope;
+use walwise_model::facts::catalog::mount;
+use walwise_model::settings::SettingKind;
+
+#[derive(Clone, Debug)]
+pub enum ShortPart {
+    /// A line with optional badges, and commands below.
+    Line(Bullet),
+    Grid(Grid),
+    /// A row for each setting: the value in force and the recommended one.
+    Answers(Vec<AnswerRow>),
+    Fixes(FixList),
+    /// A section as in the full report.
+    Section(Section),
+}
+
+#[derive(Clone, Debug, Default)]
+pub struct FixList {
+    entries: Vec<FixEntry>,
+    /// The number of entries that are never cut.
+    uncut: usize,
+    /// The command that prints the fstab lines for changed mount options.
+    persist: Option<ShellCommand>,
+}
+
+#[derive(Clone, Debug)]
+struct FixEntry {
+    /// The number for display; `None` on targets that are not shown in full.
+    number: Option<usize>,
+    fix: Bullet,
+    level: Level,
+    rules: Vec<String>,
+    is_mount: bool,
+}
+
+/// The part of a [`FixList`] that fits.
+pub struct VisibleFixes {
+    pub entries: Vec<(Option<usize>, Bullet)>,
+    /// A line with the number of cut entries and their rules.
+    pub more: Option<String>,
+    pub persist: Option<ShellCommand>,
+}
+
+impl FixList {
+    /// True if any fix is a warning or critical.
+    pub fn is_urgent(&self) -> bool {
+        self.entries
+            .iter()
+            .any(|entry| entry.level >= Level::Warning)
+    }
+
+    /// Keeps the entries that are never cut, and others up to the limit of `detail`.
+    pub fn cut_to(&self, detail: FixDetail) -> VisibleFixes {
+        let (shown, cut) = self
+            .entries
+            .split_at(self.uncut.max(detail.entries).min(self.entries.len()));
+        let more = (!cut.is_empty()).then(|| {
+            let rules = wording::distinct(
+                cut.iter()
+                    .flat_map(|entry| entry.rules.iter().map(String::as_str)),
+            );
+            match rules.as_slice() {
+                [one, two, three, _, ..] => {
+                    format!(
+                        "+ {} more: {one}, {two}, {three}, … (--only plan)",
+                        cut.len()
+                    )
+                }
+                few => format!("+ {} more: {}", cut.len(), few.join(", ")),
+            }
+        });
+        let entry = |entry: &FixEntry| {
+            let mut fix = entry.fix.clone();
+            if !detail.sources && entry.level < Level::Critical {
+                fix.rule.clear();
+                fix.details
+                    .retain(|detail| !matches!(detail, Detail::Verbose(..)));
+            }
+            (entry.number, fix)
+        };
+        let persists = detail.sources && shown.iter().any(|entry| entry.is_mount);
+        VisibleFixes {
+            entries: shown.iter().map(entry).collect(),
+            more,
+            persist: self.persist.clone().filter(|_| persists),
+        }
+    }
+
+    /// The critical fixes, without numbers.
+    fn from_critical_fixes(report: &Report, fixes: &[Fix<'_>]) -> Self {
+        let critical = fixes.iter().filter(|fix| fix.level == Level::Critical);
+        let entries: Vec<FixEntry> = critical
+            .map(|fix| FixEntry::new(report, None, None, fix))
+            .collect();
+        Self {
+            uncut: entries.len(),
+            entries,
+            persist: None,
+        }
+    }
+}
+
+impl FixEntry {
+    fn new(
+        report: &Report,
+        of: Option<&TargetSummary>,
+        number: Option<usize>,
+        fix: &Fix<'_>,
+    ) -> Self {
+        Self {
+            number,
+            fix: answers::fix_bullet(report, of, fix),
+            level: fix.level,
+            rules: fix.rules.clone(),
+            is_mount: fix
+                .setting
+                .is_some_and(|setting| setting.kind == SettingKind::MountOptions),
+        }
+    }
+}
+
+/// Further targets are listed only if they have critical findings.
+const MAX_TARGETS: usize = 12;
+
+/// How many fixes are shown, and with which details. Critical fixes, warnings with a command, and
+/// steps for a free disk are always shown.
+#[derive(Clone, Copy, Debug)]
+pub struct FixDetail {
+    /// The most entries, apart from those that are never cut.
+    pub entries: usize,
+    /// True if entries show rules and the source of the value in force, and the command for fstab
+    /// is shown.
+    pub sources: bool,
+}
+
+impl FixDetail {
+    /// In the order from most to least detail.
+    pub const ALL: [Self; 7] = [
+        Self {
+            entries: 3,
+            sources: true,
+        },
+        Self {
+            entries: 2,
+            sources: true,
+        },
+        Self {
+            entries: 1,
+            sources: true,
+        },
+        Self {
+            entries: 2,
+            sources: false,
+        },
+        Self {
+            entries: 1,
+            sources: false,
+        },
+        Self {
+            entries: 0,
+            sources: true,
+        },
+        Self {
+            entries: 0,
+            sources: false,
+        },
+    ];
+}
+
+/// In display order.
+pub fn short_parts(report: &Report) -> Vec<ShortPart> {
+    let by_target = FindingsByTarget::new(report);
+    let targets = target_order::sort_targets_worst_first(&by_target);
+    let places = by_target.assign_first_mentions(&targets);
+    let mut lines = vec![ShortPart::Line(Bullet::from_sentence(host::header_line(
+        report,
+    )))];
+    if targets.is_empty() {
+        lines.push(ShortPart::Line(Bullet::from_sentence(host::NO_TARGETS)));
+    }
+    lines.extend(targets_table(&by_target, &targets));
+    let mut said_limits: Vec<&str> = Vec::new();
+    for (place, target) in targets.iter().enumerate() {
+        let chapter = places.target_tracker(place);
+        let limits = report
+            .verdict(&target.target)
+            .map_or("", |verdict| &*verdict.limits);
+        if place == 0 && report.baseline.is_none() {
+            lines.extend(main_target_parts(&chapter, target));
+        } else if place == 0 {
+            lines.extend(verdict_parts(report, target));
+        } else {
+            if !limits.is_empty() && !said_limits.contains(&limits) {
+                lines.extend(verdict_parts(report, target));
+            }
+            lines.extend(never_cut_parts(&chapter, target));
+        }
+        said_limits.push(limits);
+    }
+    if report.baseline.is_some() {
+        lines.extend(
+            baseline::baseline_sections(report)
+                .into_iter()
+                .map(ShortPart::Section),
+        );
+        let critical = targets
+            .first()
+            .map(|target| never_cut_parts(&places.target_tracker(0), target));
+        lines.extend(critical.into_iter().flatten());
+    }
+    lines.extend(untargeted_parts(report));
+    let notes = report
+        .warnings
+        .iter()
+        .map(|note| labelled_bullet("Note", note.to_string()));
+    lines.extend(notes.map(ShortPart::Line));
+    lines.extend(
+        report
+            .what_if
+            .iter()
+            .flat_map(what_if::what_if_sections)
+            .map(ShortPart::Section),
+    );
+    deduplicate(lines)
+}
+
+/// Keeps content that several targets share under the first of them only.
+fn deduplicate(mut pieces: Vec<ShortPart>) -> Vec<ShortPart> {
+    let mut told = BTreeSet::new();
+    let mut is_new = |line: &Bullet| {
+        let label = line.badges.first().map(Badge::text);
+        told.insert((label, line.rule.clone(), line.text.to_string()))
+    };
+    pieces.retain_mut(|piece| match piece {
+        ShortPart::Line(line) => is_new(line),
+        ShortPart::Fixes(list) => {
+            list.entries.retain(|entry| is_new(&entry.fix));
+            !list.entries.is_empty()
+        }
+        ShortPart::Grid(_) | ShortPart::Answers(_) | ShortPart::Section(_) => true,
+    });
+    pieces
+}
+
+fn labelled_bullet(label: &'static str, says: impl Into<RichText>) -> Bullet {
+    Bullet::with_badge(Badge::Remark(label), says)
+}
+
+/// A row for each target, the worst first: verdict, critical findings, name, file system, latency.
+/// Empty with fewer than two targets.
+fn targets_table(by_target: &FindingsByTarget<'_>, targets: &[&TargetSummary]) -> Vec<ShortPart> {
+    if targets.len() < 2 {
+        return Vec::new();
+    }
+    let report = by_target.report;
+    let row = |target: &TargetSummary| {
+        let standing = target::verdict_heading(report, target);
+        let standing = match target_order::critical_count(by_target, target) {
+            0 => standing,
+            count => standing.append(format!(", {count} critical")),
+        };
+        let latency =
+            latency::durable_median_text(report, target).unwrap_or_else(|| "–".to_owned());
+        vec![
+            standing,
+            RichText::code(&target.title),
+            filesystem_type(report, target).into(),
+            latency.into(),
+        ]
+    };
+    let (named, others): (Vec<_>, Vec<_>) =
+        targets.iter().enumerate().partition(|(place, target)| {
+            *place < MAX_TARGETS || target_order::critical_count(by_target, target) > 0
+        });
+    let rows = named.into_iter().map(|(_, target)| row(target)).collect();
+    let grid = Grid {
+        head: vec!["verdict", "target", "file system", "latency"],
+        right_aligned: Vec::new(),
+        narrow_splits: &[],
+        rows,
+    };
+    let more = omitted_count_line(others.len(), " targets", "Contents").map(ShortPart::Line);
+    [ShortPart::Grid(grid)].into_iter().chain(more).collect()
+}
+
+/// Empty if the target is not mounted.
+pub fn filesystem_type(report: &Report, target: &TargetSummary) -> String {
+    let mounted = report.facts.subject_in_scope(&target.target, Scope::Mount);
+    mounted
+        .and_then(|mounted| report.facts.value(&mounted, &mount::FSTYPE))
+        .unwrap_or_default()
+}
+
+fn main_target_parts(chapter: &ShownItemsTracker<'_, '_>, of: &TargetSummary) -> Vec<ShortPart> {
+    let report = chapter.report;
+    let mut pieces = verdict_parts(report, of);
+    if let Some(verdict) = report.verdict(&of.target) {
+        pieces.push(ShortPart::Line(labelled_bullet(
+            "Path",
+            flush_path::flush_path_line(&verdict.flush_path),
+        )));
+    }
+    pieces.extend(answers::filesystem_candidates_grid(report, of).map(ShortPart::Grid));
+    pieces.push(ShortPart::Answers(answers::answer_rows(of)));
+    pieces.push(ShortPart::Fixes(fix_list(chapter, of)));
+    pieces.extend(undecided_critical_line(chapter.findings_about(of), "").map(ShortPart::Line));
+    pieces.extend(withheld_lines(report, of).into_iter().map(ShortPart::Line));
+    pieces.push(ShortPart::Line(unknown_facts::unknown_facts_line(
+        chapter, of,
+    )));
+    pieces
+}
+
+fn target_findings<'a>(
+    chapter: &ShownItemsTracker<'_, 'a>,
+    of: &TargetSummary,
+) -> Vec<&'a Finding> {
+    chapter
+        .findings_about(of)
+        .iter()
+        .map(|(_, finding)| *finding)
+        .collect()
+}
+
+fn fix_list(chapter: &ShownItemsTracker<'_, '_>, of: &TargetSummary) -> FixList {
+    let report = chapter.report;
+    let fixes = fixes::target_fixes(report, of, &target_findings(chapter, of));
+    let stays = |fix: &Fix<'_>| {
+        fix.level == Level::Critical
+            || fix.level == Level::Warning && !fix.commands.is_empty()
+            || of.kind.is_device() && fix.setting.is_some()
+    };
+    let persist = fixes::walwise_fstab_command(report, of);
+    FixList {
+        uncut: fixes.iter().filter(|fix| stays(fix)).count(),
+        entries: (1..)
+            .zip(&fixes)
+            .map(|(number, fix)| FixEntry::new(report, Some(of), Some(number), fix))
+            .collect(),
+        persist: persist.filter(|_| !of.kind.is_device()),
+    }
+}
+
+/// The parts that are never cut, for a target that is not shown in full.
+fn never_cut_parts(chapter: &ShownItemsTracker<'_, '_>, of: &TargetSummary) -> Vec<ShortPart> {
+    let report = chapter.report;
+    let fixes = fixes::target_fixes(report, of, &target_findings(chapter, of));
+    let mut pieces = vec![ShortPart::Fixes(FixList::from_critical_fixes(
+        report, &fixes,
+    ))];
+    pieces.extend(undecided_critical_line(chapter.findings_about(of), "").map(ShortPart::Line));
+    pieces.extend(withheld_lines(report, of).into_iter().map(ShortPart::Line));
+    pieces
+}
+
+/// The number of omitted items, and the heading of the full report that has them. `what` names the
+/// items and begins with a blank.
+fn omitted_count_line(count: usize, what: &str, heading: &'static str) -> Option<Bullet> {
+    let says = || RichText::plain(format!("+ {count} more{what}")).append_reference(heading);
+    (count > 0).then(|| Bullet::from_sentence(says()))
+}
+
+/// The heading, then one sentence each: verdict, missing redundancy, loss of the host, limits.
+fn verdict_parts(report: &Report, of: &TargetSummary) -> Vec<ShortPart> {
+    let standing = report.verdict(&of.target).map(|verdict| verdict.standing);
+    let heading = target::verdict_heading(report, of);
+    let sentences = match report.verdict(&of.target) {
+        Some(verdict) => {
+            let all = [
+                &verdict.sentence,
+                &verdict.second_fault,
+                &verdict.host_loss,
+                &verdict.limits,
+            ];
+            all.into_iter()
+                .filter(|says| !says.is_empty())
+                .cloned()
+                .collect()
+        }
+        None => target::device_content_sentences(of),
+    };
+    let head = Bullet::with_badge(Badge::Verdict(heading, standing), RichText::code(&of.title));
+    let sentences = sentences
+        .into_iter()
+        .map(|says: String| ShortPart::Line(Bullet::from_sentence(says)));
+    [ShortPart::Line(head)]
+        .into_iter()
+        .chain(sentences)
+        .collect()
+}
+
+/// The number of undecided critical rules, with their ids. `what` begins with a blank.
+fn undecided_critical_line(findings: &[IndexedFinding<'_>], what: &str) -> Option<Bullet> {
+    let open = findings.iter().map(|(_, finding)| *finding);
+    let open = open.filter(|finding| finding.level == Level::Critical);
+    let open = open.filter(|finding| matches!(finding.outcome, Outcome::Undecided { .. }));
+    let rules = wording::distinct(open.map(|finding| &*finding.rule));
+    let count = rules.len();
+    let says = RichText::plain(format!("{count} critical{what}: "))
+        .append_rich_text(RichText::comma_separated_codes(rules));
+    (count > 0).then(|| labelled_bullet("Undecided", says))
+}
+
+fn withheld_lines(report: &Report, of: &TargetSummary) -> Vec<Bullet> {
+    let about = report
+        .withheld
+        .iter()
+        .filter(|one| of.subjects.contains(&one.subject));
+    about.map(withheld_line).collect()
+}
+
+fn withheld_line(one: &crate::Withheld) -> Bullet {
+    Bullet {
+        rule: one.rule.clone(),
+        ..labelled_bullet("Withheld", wording::withheld_text(one))
+    }
+}
+
+/// Critical findings outside all targets, and the number of others.
+fn untargeted_parts(report: &Report) -> Vec<ShortPart> {
+    let (host, beside) = findings::untargeted_findings(report);
+    let beside_asked = findings::other_targets_note(report, &beside);
+    let told = if report.asked.is_some() {
+        host
+    } else {
+        [host, beside].concat()
+    };
+    let all: Vec<&Finding> = told.iter().map(|(_, finding)| *finding).collect();
+    let fixes = fixes::untargeted_fixes(&all);
+    let lesser = fixes
+        .iter()
+        .filter(|fix| fix.level < Level::Critical)
+        .count();
+    let mut pieces = vec![ShortPart::Fixes(FixList::from_critical_fixes(
+        report, &fixes,
+    ))];
+    pieces.extend(undecided_critical_line(&told, " about the host").map(ShortPart::Line));
+    let of_target = |one: &&crate::Withheld| {
+        report
+            .targets
+            .iter()
+            .any(|target| target.subjects.contains(&one.subject))
+    };
+    let withheld = report
+        .withheld
+        .iter()
+        .filter(|one| !of_target(one))
+        .map(withheld_line);
+    pieces.extend(withheld.map(ShortPart::Line));
+    pieces.extend(omitted_count_line(lesser, " about the host", "Findings").map(ShortPart::Line));
+    pieces.extend(beside_asked.map(Bullet::from_sentence).map(ShortPart::Line));
+    pieces
+}

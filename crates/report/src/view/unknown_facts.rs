@@ -1,0 +1,192 @@
+//! Unknown facts: those that a target needs, grouped by how to read them. Unknown facts of the host
+//! are only counted.
+
+use std::collections::BTreeMap;
+use std::fmt;
+
+use super::dedup::ShownItemsTracker;
+use super::section::{Badge, Bullet, Detail};
+use super::{RichText, Section, wording};
+use crate::missing_facts;
+use crate::model::is_readable_unknown;
+use crate::{Report, TargetSummary};
+use walwise_model::escape::ShellCommand;
+use walwise_model::facts::{MissingFact, Remedy, UnknownReason};
+use walwise_model::parallel;
+
+const MAX_NAMED: usize = 8;
+
+const HEADING: &str = "Unknown";
+
+/// The unknown facts that a target needs, and how to read them.
+pub fn target_unknowns_section(
+    chapter: &ShownItemsTracker<'_, '_>,
+    target: &TargetSummary,
+) -> Option<Section> {
+    let needs = missing_needs(chapter, target);
+    let bullet = |(help, group): (HowToRead, RemedyGroup<'_>)| {
+        let more = group.names.len().saturating_sub(MAX_NAMED);
+        let more = if more > 0 {
+            format!(" and {more} more")
+        } else {
+            String::new()
+        };
+        let names = RichText::comma_separated_codes(group.names.iter().take(MAX_NAMED).copied())
+            .append(more);
+        Bullet {
+            text: format!("{}: {help}", wording::count_noun(group.count, "fact")).into(),
+            details: vec![Detail::Sentence(names)],
+            ..Bullet::default()
+        }
+    };
+    let mut section = Section::new_part(format!(
+        "{HEADING}: {}",
+        wording::count_noun(needs.len(), "fact")
+    ));
+    section.push_bullets(
+        &["facts"],
+        group_by_remedy(chapter.report, &needs)
+            .into_iter()
+            .rev()
+            .map(bullet)
+            .collect(),
+    );
+    section.none_if_empty()
+}
+
+/// The number of unknown facts that a target needs, and how to read most of them, in one line.
+pub fn unknown_facts_line(chapter: &ShownItemsTracker<'_, '_>, target: &TargetSummary) -> Bullet {
+    let needs = missing_needs(chapter, target);
+    let says = match needs.len() {
+        0 => NONE_MISSING.into(),
+        count => match missing_facts_summary(chapter.report, &needs) {
+            Some(says) => says.into(),
+            None => RichText::plain(wording::count_noun(count, "fact")).append_reference(HEADING),
+        },
+    };
+    Bullet::with_badge(Badge::Remark("Unknown"), says)
+}
+
+pub const NONE_MISSING: &str = "nothing relevant";
+
+/// The number of missing facts, and how to read most of them; `None` if there is no known way.
+pub fn missing_facts_summary(report: &Report, needs: &[MissingFact]) -> Option<String> {
+    let groups = group_by_remedy(report, needs)
+        .into_iter()
+        .filter(|(help, _)| *help != HowToRead::NoKnownWay);
+    let (help, RemedyGroup { count, .. }) = groups.max_by_key(|(_, group)| group.count)?;
+    let most = if count == needs.len() {
+        String::new()
+    } else {
+        format!(", {count} of them")
+    };
+    Some(format!(
+        "{}{most}: {help}",
+        wording::count_noun(needs.len(), "fact")
+    ))
+}
+
+/// Counts all unknown facts, also those that no target needs.
+pub fn host_unknowns_section(report: &Report) -> Option<Section> {
+    unknown_fact_count_sentence(report).map(|says| Section::new_top("").with_sentence(says))
+}
+
+/// `None` if all facts are known.
+fn unknown_fact_count_sentence(report: &Report) -> Option<RichText> {
+    let subjects: Vec<_> = report.facts.all_subjects().collect();
+    let parts = parallel::map_chunks(&subjects, |subjects| {
+        subjects
+            .iter()
+            .flat_map(|subject| report.facts.rows_of(subject))
+            .filter(is_readable_unknown)
+            .count()
+    });
+    let (says, names) = match parts.into_iter().sum() {
+        0 => return None,
+        1 => ("1 host fact is unknown; ".to_owned(), " gives the reason."),
+        count => (
+            format!("{count} host facts are unknown; "),
+            " gives the reason for each.",
+        ),
+    };
+    let facts = report
+        .host
+        .with_run_options(ShellCommand::new("walwise facts"))?;
+    Some(
+        RichText::plain(says)
+            .append_command(facts.as_str())
+            .append(names),
+    )
+}
+
+#[derive(Clone, PartialEq, Eq, PartialOrd, Ord)]
+enum HowToRead {
+    NoKnownWay,
+    /// The source is missing from the capture, so the host must be captured again.
+    AnotherCapture,
+    Remedy(Remedy),
+}
+
+impl HowToRead {
+    fn from_missing_fact(need: &MissingFact, report: &Report) -> Self {
+        match (&need.remedy, need.why) {
+            (Some(remedy), _) => Self::Remedy(remedy.clone()),
+            (None, UnknownReason::NotCollected) if !report.host.live => Self::AnotherCapture,
+            (
+                None,
+                UnknownReason::NotCollected
+                | UnknownReason::Absent
+                | UnknownReason::Denied
+                | UnknownReason::TimedOut
+                | UnknownReason::Malformed
+                | UnknownReason::Ambiguous,
+            ) => Self::NoKnownWay,
+        }
+    }
+}
+
+impl fmt::Display for HowToRead {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::NoKnownWay => f.write_str("no known way to read it"),
+            Self::AnotherCapture => f.write_str("not in this capture; capture the host again"),
+            Self::Remedy(remedy) => remedy.fmt(f),
+        }
+    }
+}
+
+/// Unknown facts with the same remedy.
+#[derive(Default)]
+struct RemedyGroup<'n> {
+    count: usize,
+    /// Fact names, each once.
+    names: Vec<&'n str>,
+}
+
+fn missing_needs(chapter: &ShownItemsTracker<'_, '_>, target: &TargetSummary) -> Vec<MissingFact> {
+    let about = chapter
+        .findings_about(target)
+        .iter()
+        .map(|(_, finding)| *finding);
+    missing_facts::target_missing_facts(chapter.report, target, about)
+        .into_iter()
+        .map(|needed| needed.need)
+        .collect()
+}
+
+fn group_by_remedy<'n>(
+    report: &Report,
+    needs: &'n [MissingFact],
+) -> BTreeMap<HowToRead, RemedyGroup<'n>> {
+    let mut groups: BTreeMap<HowToRead, RemedyGroup<'n>> = BTreeMap::new();
+    for need in needs {
+        let group = groups
+            .entry(HowToRead::from_missing_fact(need, report))
+            .or_default();
+        group.count += 1;
+        if !group.names.contains(&&*need.fact) {
+            group.names.push(&need.fact);
+        }
+    }
+    groups
+}

@@ -1,0 +1,488 @@
+//! Scans a block device for data.
+//!
+//! The scan reads the known places first, then the whole device if one second suffices, otherwise
+//! samples until time is up. A file system may be created on a device found empty, so unread parts
+//! are reported and errors never count as empty. Reads bypass the page cache, which may hold stale
+//! pages; only unused devices are read.
+
+pub(super) mod magic;
+mod offsets;
+
+use std::fs::File;
+use std::io::{self, Seek, SeekFrom};
+use std::os::unix::fs::FileExt;
+use std::path::Path;
+use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
+use std::sync::{Mutex, PoisonError};
+use std::thread::{self, Builder};
+use std::time::{Duration, Instant};
+
+use nix::fcntl::OFlag;
+
+use self::magic::ReadRegions;
+use self::offsets::{END_BYTES, PIECE_BYTES};
+use super::device;
+use super::files::host_error;
+use crate::host::{DeviceScan, HostError, ScanDepth, path_bytes};
+
+/// Time limit for a device that the user did not name.
+pub const BRIEF_TIME: Duration = Duration::from_secs(1);
+
+/// Time limit for a device that the user named.
+pub const THOROUGH_TIME: Duration = Duration::from_secs(10);
+
+/// Time limit for reading a named device completely. Other devices get a quarter, because they
+/// share a time limit.
+const WHOLE_READ_TIME: Duration = Duration::from_secs(1);
+
+/// The largest device that is read completely, in bytes; a larger one would exceed the time limit.
+const LARGEST_WHOLE: u64 = 32 << 30;
+
+/// Bytes per read when the whole device is read.
+const RUN_BYTES: u64 = 4 << 20;
+
+/// Number of reads in flight: a disk reorders them, and a remote device answers them together.
+const PARALLEL_READS: usize = 8;
+
+/// Alignment of addresses and lengths for direct reads, in bytes.
+const ALIGNMENT: usize = 4096;
+
+pub fn scan(path: &Path, look: ScanDepth) -> Result<Vec<u8>, HostError> {
+    let (budget, whole, named) = match look {
+        ScanDepth::Brief => (BRIEF_TIME, WHOLE_READ_TIME / 4, false),
+        ScanDepth::Thorough => (THOROUGH_TIME, WHOLE_READ_TIME, true),
+    };
+    let time = TimeBudget {
+        until: Instant::now() + budget,
+        whole_read: whole,
+    };
+    if named && device::is_held_exclusively(path)? {
+        return Ok(DeviceScan {
+            is_held: true,
+            unread_places: 1,
+            ..DeviceScan::default()
+        }
+        .encode());
+    }
+    let device = device::open_block_device(path, OFlag::O_DIRECT)?;
+    let mut content = scan_device(device, sample_seed(path), time).map_err(|e| host_error(&e))?;
+    // A process that took the device meanwhile may have written to places that were read as empty.
+    content.is_held = named && device::is_held_exclusively(path)?;
+    Ok(content.encode())
+}
+
+/// A seed that depends on the path alone, so that every scan reads the same samples (FNV-1a).
+fn sample_seed(path: &Path) -> u64 {
+    path_bytes(path)
+        .iter()
+        .fold(0xcbf2_9ce4_8422_2325, |hash, byte| {
+            (hash ^ u64::from(*byte)).wrapping_mul(0x0000_0100_0000_01b3)
+        })
+}
+
+fn scan_device(mut device: File, seed: u64, time: TimeBudget) -> io::Result<DeviceScan> {
+    let size = device.seek(SeekFrom::End(0))?;
+    let tail = offsets::tail_offset(size);
+    let ends = [(0, END_BYTES.min(size)), (tail, size - tail)];
+    let known = offsets::metadata_offsets(size)
+        .into_iter()
+        .map(|at| (at, PIECE_BYTES));
+    let known: Vec<(u64, u64)> = ends
+        .into_iter()
+        .chain(known)
+        .filter(|(_, length)| *length > 0)
+        .collect();
+    let mut looked = DeviceReader {
+        device: &device,
+        time,
+        ranges: Vec::new(),
+        has_data: false,
+    };
+    let parts = looked.read_pieces(&known, PieceRetention::Bytes)?;
+    let places_left = known.len() - looked.ranges.len();
+    let mut regions = ReadRegions::new(size);
+    for (at, bytes) in parts {
+        regions.add_region(at, bytes);
+    }
+    if !looked.has_data {
+        looked.search_whole_for_data(size)?;
+    }
+    if !looked.has_data && longest_gap(&mut looked.ranges, size) > 0 {
+        let samples: Vec<_> = offsets::sample_offsets(size, seed)
+            .map(|at| (at, PIECE_BYTES))
+            .collect();
+        looked.read_pieces(&samples, PieceRetention::Nothing)?;
+    }
+    Ok(DeviceScan {
+        signatures: regions.found_signatures(),
+        has_data: looked.has_data,
+        is_held: false,
+        unread_run: longest_gap(&mut looked.ranges, size),
+        // `longest_gap` has joined overlapping ranges, so no byte is counted twice.
+        bytes_read: looked.ranges.iter().map(|(_, length)| length).sum(),
+        unread_places: places_left as u64,
+    })
+}
+
+/// Whether the bytes of a piece are kept after the check for data.
+#[derive(Clone, Copy)]
+enum PieceRetention {
+    Bytes,
+    Nothing,
+}
+
+#[derive(Clone, Copy)]
+struct TimeBudget {
+    until: Instant,
+    whole_read: Duration,
+}
+
+struct DeviceReader<'d> {
+    device: &'d File,
+    time: TimeBudget,
+    /// Offset and length of each run that was read.
+    ranges: Vec<(u64, u64)>,
+    /// Whether a byte other than 0x00 and 0xff was read.
+    has_data: bool,
+}
+
+impl DeviceReader<'_> {
+    /// Reads these pieces in order, several at a time, until time is up. With [`Keep::Bytes`] all
+    /// pieces are read, because their signatures are wanted; otherwise reading stops at the first
+    /// data.
+    fn read_pieces(
+        &mut self,
+        pieces: &[(u64, u64)],
+        keep: PieceRetention,
+    ) -> io::Result<Vec<(u64, Vec<u8>)>> {
+        let next = AtomicUsize::new(0);
+        let data = AtomicBool::new(self.has_data);
+        let done = Mutex::new(Vec::new());
+        let (device, until) = (self.device, self.time.until);
+        let lane = || -> io::Result<()> {
+            let mut room = AlignedBuffer::default();
+            while Instant::now() < until {
+                let Some((at, length)) = pieces.get(next.fetch_add(1, Ordering::Relaxed)) else {
+                    break;
+                };
+                let bytes = room.read(device, *at, *length)?;
+                if bytes.chunks(4096).any(holds_data) {
+                    data.store(true, Ordering::Relaxed);
+                }
+                let kept = match keep {
+                    PieceRetention::Bytes => bytes.to_vec(),
+                    PieceRetention::Nothing if data.load(Ordering::Relaxed) => break,
+                    PieceRetention::Nothing => Vec::new(),
+                };
+                let read = bytes.len() as u64;
+                done.lock()
+                    .unwrap_or_else(PoisonError::into_inner)
+                    .push((*at, read, kept));
+            }
+            Ok(())
+        };
+        let ended = thread::scope(|scope| {
+            let lane = &lane;
+            // If a thread cannot be started, the other threads read its share.
+            let others: Vec<_> = (1..PARALLEL_READS.min(pieces.len()))
+                .filter_map(|_| Builder::new().spawn_scoped(scope, lane).ok())
+                .collect();
+            let mut ended = vec![lane()];
+            ended.extend(others.into_iter().map(|other| {
+                other
+                    .join()
+                    .unwrap_or_else(|_| Err(io::Error::other("reading ended early")))
+            }));
+            ended
+        });
+        self.has_data |= data.into_inner();
+        let done = done.into_inner().unwrap_or_else(PoisonError::into_inner);
+        self.ranges
+            .extend(done.iter().map(|(at, length, _)| (*at, *length)));
+        // Data counts even if another place could not be read.
+        match ended.into_iter().find_map(Result::err) {
+            Some(error) if !self.has_data => Err(error),
+            _ => Ok(done.into_iter().map(|(at, _, kept)| (at, kept)).collect()),
+        }
+    }
+
+    /// Reads the device from the beginning; stops as soon as the time limit cannot be met.
+    fn search_whole_for_data(&mut self, size: u64) -> io::Result<()> {
+        let begun = Instant::now();
+        let mut at = 0;
+        let mut room = AlignedBuffer::default();
+        while size <= LARGEST_WHOLE
+            && at < size
+            && !self.has_data
+            && Instant::now() < self.time.until
+        {
+            let bytes = room.read(self.device, at, RUN_BYTES.min(size - at))?;
+            self.has_data = bytes.chunks(4096).any(holds_data);
+            let read = bytes.len() as u64;
+            if read == 0 {
+                break;
+            }
+            self.ranges.push((at, read));
+            at += read;
+            // The estimate counts only after four reads, because a disk that has just woken is slow
+            // at first.
+            let expected = begun.elapsed().as_secs_f64() * size as f64 / at as f64;
+            if at >= 4 * RUN_BYTES && expected > self.time.whole_read.as_secs_f64()
+                || begun.elapsed() > self.time.whole_read
+            {
+                break;
+            }
+        }
+        Ok(())
+    }
+}
+
+#[derive(Default)]
+struct AlignedBuffer(Vec<u8>);
+
+impl AlignedBuffer {
+    /// Reads `length` bytes at `offset`, or fewer at the end of the device.
+    fn read(&mut self, device: &File, offset: u64, length: u64) -> io::Result<&[u8]> {
+        let length = usize::try_from(length)
+            .unwrap_or(0)
+            .next_multiple_of(ALIGNMENT);
+        if self.0.len() < length + ALIGNMENT {
+            self.0.resize(length + ALIGNMENT, 0);
+        }
+        let start = self.0.as_ptr().align_offset(ALIGNMENT);
+        let room = self
+            .0
+            .get_mut(start..)
+            .and_then(|rest| rest.get_mut(..length))
+            .unwrap_or_default();
+        let mut filled = 0;
+        while let Some(rest) = room.get_mut(filled..).filter(|rest| !rest.is_empty()) {
+            match device.read_at(rest, offset + filled as u64) {
+                Ok(0) => break,
+                Ok(count) => filled += count,
+                Err(e) if e.kind() == io::ErrorKind::Interrupted => {}
+                Err(e) => return Err(e),
+            }
+        }
+        Ok(room.get(..filled).unwrap_or_default())
+    }
+}
+
+/// Sorts ranges, joins those that touch, and returns the longest gap between them on the device, in
+/// bytes.
+fn longest_gap(ranges: &mut Vec<(u64, u64)>, size: u64) -> u64 {
+    ranges.sort_unstable();
+    let mut joined: Vec<(u64, u64)> = Vec::new();
+    let (mut longest, mut end) = (0, 0);
+    for (at, length) in ranges.drain(..) {
+        match joined.last_mut() {
+            Some((from, so_far)) if at <= end => *so_far = (*so_far).max(at + length - *from),
+            _ => joined.push((at, length)),
+        }
+        longest = longest.max(at.saturating_sub(end));
+        end = end.max(at + length);
+    }
+    *ranges = joined;
+    longest.max(size.saturating_sub(end))
+}
+
+/// Whether a piece is neither all zeros nor all ones, the contents of erased media.
+fn holds_data(piece: &[u8]) -> bool {
+    // Whole blocks are compared for speed, because a device has billions of bytes.
+    static ZEROS: [u8; 4096] = [0; 4096];
+    static ONES: [u8; 4096] = [0xff; 4096];
+    let is = |erased: &'static [u8]| erased.get(..piece.len()) == Some(piece);
+    !is(&ZEROS) && !is(&ONES)
+}
+
+#[cfg(test)]
+mod tests {
+    //! Data found on generated images, and the reported unread run.
+
+    use std::time::Duration;
+
+    use proptest::prelude::*;
+
+    use super::*;
+
+    fn time_budget(time: Duration) -> TimeBudget {
+        TimeBudget {
+            until: Instant::now() + time,
+            whole_read: time,
+        }
+    }
+
+    /// Scans an image of this size with these bytes at these offsets.
+    fn scan_image(size: u64, parts: &[(u64, &[u8])]) -> DeviceScan {
+        scan_within(Duration::from_secs(60), size, parts)
+    }
+
+    fn image_file(size: u64, parts: &[(u64, &[u8])]) -> File {
+        let file = tempfile::tempfile().unwrap();
+        file.set_len(size).unwrap();
+        for (at, bytes) in parts {
+            file.write_all_at(bytes, *at).unwrap();
+        }
+        file
+    }
+
+    fn scan_within(time: Duration, size: u64, parts: &[(u64, &[u8])]) -> DeviceScan {
+        let file = image_file(size, parts);
+        scan_device(file, 7, time_budget(time)).unwrap()
+    }
+
+    /// Scans an image as a device that is too large to be read completely.
+    fn scan_sampled(size: u64, parts: &[(u64, &[u8])]) -> DeviceScan {
+        let file = image_file(size, parts);
+        let time = TimeBudget {
+            whole_read: Duration::ZERO,
+            ..time_budget(Duration::from_secs(60))
+        };
+        scan_device(file, 7, time).unwrap()
+    }
+
+    #[test]
+    fn nothing_is_nothing() {
+        for size in [0, 1, 511, 4096, 3 << 20, 300 << 20] {
+            let whole = DeviceScan {
+                bytes_read: size,
+                ..DeviceScan::default()
+            };
+            assert_eq!(scan_image(size, &[]), whole, "{size}");
+        }
+        assert!(!scan_image(4 << 20, &[(0, &vec![0xff; 4 << 20])]).has_data);
+        let null = scan_device(
+            File::open("/dev/null").unwrap(),
+            7,
+            time_budget(THOROUGH_TIME),
+        )
+        .unwrap();
+        assert_eq!(null, DeviceScan::default());
+    }
+
+    #[test]
+    fn known_places_have_names() {
+        const SIZE: u64 = 300 << 20;
+        let cases: &[(&str, u64, &[u8])] = &[
+            ("xfs", 0, b"XFSB"),
+            ("ext2", 0x438, b"\x53\xef"),
+            ("btrfs", 0x10040, b"_BHRfS_M"),
+            ("btrfs", (64 << 20) + 0x40, b"_BHRfS_M"),
+            (
+                "LVM2",
+                512,
+                b"LABELONE\0\0\0\0\0\0\0\0\0\0\0\0\0\0\0\0LVM2 001",
+            ),
+            ("LUKS", 0, b"LUKS\xba\xbe"),
+            ("swap", 4086, b"SWAPSPACE2"),
+            ("swap", 65526, b"SWAPSPACE2"),
+            ("GPT", 512, b"EFI PART"),
+            ("GPT", SIZE - 512, b"EFI PART"),
+            ("DOS", 510, b"\x55\xaa"),
+            ("md", 4096, b"\xfc\x4e\x2b\xa9"),
+            ("md", SIZE - 8192, b"\xfc\x4e\x2b\xa9"),
+            ("md", SIZE - 65536, b"\xfc\x4e\x2b\xa9"),
+            ("zfs", 132 << 10, b"\x0c\xb1\xba\0\0\0\0\0"),
+            (
+                "zfs",
+                SIZE - (512 << 10) + (128 << 10),
+                b"\0\0\0\0\0\xba\xb1\x0c",
+            ),
+            ("imsm", SIZE - 1024, b"Intel Raid ISM Cfg Sig. "),
+            ("ddf", SIZE - 512, b"\xde\x11\xde\x11"),
+            ("drbd", SIZE - 4096 + 60, b"\x83\x74\x02\x6d"),
+            ("oracleasm", 32, b"ORCLDISK"),
+            ("f2fs", 1024, b"\x10\x20\xf5\xf2"),
+            ("ntfs", 3, b"NTFS    "),
+        ];
+        for (name, at, bytes) in cases {
+            let found = scan_image(SIZE, &[(*at, bytes)]);
+            assert_eq!(
+                (found.signatures.as_slice(), found.has_data),
+                (&[(*name).to_owned()][..], true),
+                "{name} at {at}"
+            );
+        }
+    }
+
+    #[test]
+    fn ext_generations_are_told_apart() {
+        let with = |compat: u32, incompat: u32| {
+            let features = [compat.to_le_bytes(), incompat.to_le_bytes()].concat();
+            scan_image(4 << 20, &[(0x438, b"\x53\xef"), (0x45c, &features)]).signatures
+        };
+        assert_eq!(with(0, 0), ["ext2"]);
+        assert_eq!(with(4, 0), ["ext3"]);
+        assert_eq!(with(4, 0x40), ["ext4"]);
+        assert_eq!(with(0, 8), ["ext journal"]);
+    }
+
+    #[test]
+    fn what_a_disk_with_a_wiped_beginning_is_brought_back_from_is_seen() {
+        let mut copy = [0; 0x60];
+        copy[0x18] = 2;
+        copy[0x38..0x3a].copy_from_slice(b"\x53\xef");
+        copy[0x5a] = 1;
+        let size = 40u64 << 30;
+        for (place, bytes, name) in [
+            (128u64 << 20, &copy[..], "ext backup superblock"),
+            (10 << 30, b"XFSB", "xfs allocation group"),
+            (63 << 20, b"anything", ""),
+        ] {
+            let found = scan_image(size, &[(place, bytes)]);
+            let names: Vec<&str> = Some(name)
+                .filter(|name| !name.is_empty())
+                .into_iter()
+                .collect();
+            assert_eq!(
+                (found.signatures, found.has_data),
+                (names.iter().map(|&n| n.to_owned()).collect(), true)
+            );
+        }
+    }
+
+    #[test]
+    fn without_time_the_places_that_were_left_are_counted() {
+        let unread = scan_within(Duration::ZERO, 40 << 30, &[]);
+        assert_eq!((unread.bytes_read, unread.unread_run), (0, 40 << 30));
+        assert_eq!(
+            unread.unread_places,
+            offsets::metadata_offsets(40 << 30).len() as u64 + 2
+        );
+    }
+
+    #[test]
+    fn a_disk_that_answers_with_errors_is_not_read() {
+        // A directory can be opened but not read, and reports a size like a disk's.
+        let directory = tempfile::tempdir().unwrap();
+        let answer = scan_device(
+            File::open(directory.path()).unwrap(),
+            7,
+            time_budget(THOROUGH_TIME),
+        );
+        assert!(answer.is_err(), "{answer:?}");
+    }
+
+    proptest! {
+        #![proptest_config(ProptestConfig::with_cases(24))]
+
+        /// Data that is missed is never longer than the reported unread run.
+        #[test]
+        fn no_run_longer_than_told_is_missed(size in 1u64..3 << 40, at in 0u64..1000, length in 1usize..4 << 20) {
+            let at = size / 1000 * at;
+            let bytes = vec![b'x'; length.min(usize::try_from(size - at).unwrap())];
+            let seen = scan_sampled(size, &[(at, &bytes)]);
+            prop_assert!(seen.has_data || bytes.len() as u64 <= seen.unread_run, "{seen:?}");
+            prop_assert!(seen.has_data || seen.unread_run <= (size >> 11) + 2 * offsets::PIECE_BYTES, "{seen:?}");
+        }
+
+        #[test]
+        fn whatever_is_on_a_small_device_is_seen(content: Vec<u8>, at in 0u64..5 << 20, size in 0u64..5 << 20) {
+            let anything = content.iter().any(|b| !matches!(b, 0 | 0xff));
+            let file = tempfile::tempfile().unwrap();
+            file.set_len(size).unwrap();
+            file.write_all_at(&content, at).unwrap();
+            prop_assert!(!anything || scan_device(file, 7, time_budget(4 * THOROUGH_TIME)).unwrap().has_data);
+        }
+    }
+}

@@ -1,0 +1,265 @@
+//! Signatures on a block device: file systems, volume managers, RAID metadata, partition tables.
+//!
+//! The offsets come from util-linux' libblkid, the kernel's headers and the documentation of each
+//! format. The names serve only for display: content without a known signature still counts as
+//! data.
+
+use super::offsets;
+
+/// Name, offset from the beginning in bytes, magic bytes.
+const FROM_START: &[(&str, u64, &[u8])] = &[
+    ("LUKS", 0, b"LUKS\xba\xbe"),
+    ("LUKS", 0x4000, b"SKUL\xba\xbe"),
+    ("xfs", 0, b"XFSB"),
+    ("xfs log", 0, b"\xfe\xed\xba\xbe"),
+    ("squashfs", 0, b"hsqs"),
+    ("vdo", 0, b"dmvdo001"),
+    ("ceph", 0, b"bluestore block device"),
+    ("md", 0, b"\xfc\x4e\x2b\xa9"),
+    ("md", 0x1000, b"\xfc\x4e\x2b\xa9"),
+    ("DM snapshot", 0, b"SnAp"),
+    ("ntfs", 3, b"NTFS    "),
+    ("exfat", 3, b"EXFAT   "),
+    ("BitLocker", 3, b"-FVE-FS-"),
+    ("vfat", 0x36, b"FAT12   "),
+    ("vfat", 0x36, b"FAT16   "),
+    ("vfat", 0x52, b"FAT32   "),
+    ("apfs", 0x20, b"NXSB"),
+    ("oracleasm", 0x20, b"ORCLDISK"),
+    ("DOS", 510, b"\x55\xaa"),
+    ("GPT", 512, b"EFI PART"),
+    ("GPT", 4096, b"EFI PART"),
+    ("stratis", 0x204, b"!Stra0tis\x86\xff\x02^\x41rh"),
+    ("hfs", 0x400, b"BD"),
+    ("hfs", 0x400, b"H+"),
+    ("hfs", 0x400, b"HX"),
+    ("f2fs", 0x400, b"\x10\x20\xf5\xf2"),
+    ("erofs", 0x400, b"\xe2\xe1\xf5\xe0"),
+    ("nilfs2", 0x406, b"\x34\x34"),
+    (
+        "bcache",
+        0x1018,
+        b"\xc6\x85\x73\xf6\x4e\x1a\x45\xca\x82\x65\xf5\x7f\x48\xba\x6d\x81",
+    ),
+    (
+        "bcachefs",
+        0x1018,
+        b"\xc6\x85\x73\xf6\x66\xce\x90\xa9\xd9\x6a\x60\xcf\x80\x3d\xf7\xef",
+    ),
+    ("ocfs2", 0x400, b"OCFSV2"),
+    ("ocfs2", 0x800, b"OCFSV2"),
+    ("ocfs2", 0x1000, b"OCFSV2"),
+    ("ocfs2", 0x2000, b"OCFSV2"),
+    ("ufs", 0x255c, b"\x54\x19\x01\x00"),
+    ("ufs", 0x1055c, b"\x19\x01\x54\x19"),
+    ("jfs", 0x8000, b"JFS1"),
+    ("iso9660", 0x8001, b"CD001"),
+    ("udf", 0x8001, b"BEA01"),
+    ("gfs2", 0x10000, b"\x01\x16\x19\x70"),
+    ("btrfs", 0x10040, b"_BHRfS_M"),
+    ("btrfs", (64 << 20) + 0x40, b"_BHRfS_M"),
+    ("btrfs", (256 << 30) + 0x40, b"_BHRfS_M"),
+    ("reiserfs", 0x2034, b"ReIsEr"),
+    ("reiserfs", 0x10034, b"ReIsEr"),
+    ("reiser4", 0x10000, b"ReIsEr4"),
+    ("vmfs", 0x10_0000, b"\x0d\xd0\x01\xc0"),
+];
+
+/// Name, distance of the signature's first byte from the end in bytes, magic bytes.
+const FROM_END: &[(&str, u64, &[u8])] = &[
+    ("walwise trial", 1 << 20, b"walwise trial, mark 1\n"),
+    ("GPT", 512, b"EFI PART"),
+    ("GPT", 4096, b"EFI PART"),
+    ("ddf", 512, b"\xde\x11\xde\x11"),
+    ("ddf", 512, b"\x11\xde\x11\xde"),
+    ("imsm", 1024, b"Intel Raid ISM Cfg Sig. "),
+    ("lsi raid", 512, b"$XIDE$"),
+    ("nvidia raid", 1024, b"NVIDIA"),
+    ("jmicron raid", 512, b"JM"),
+    ("promise raid", 63 * 512, b"Promise Technology, Inc."),
+    ("drbd", 4096 - 60, b"\x83\x74\x02\x6b"),
+    ("drbd", 4096 - 60, b"\x83\x74\x02\x6c"),
+    ("drbd", 4096 - 60, b"\x83\x74\x02\x6d"),
+];
+
+/// The last bytes of the first page of swap space and of a hibernated system.
+const SWAP: [&[u8]; 6] = [
+    b"SWAPSPACE2",
+    b"SWAP-SPACE",
+    b"S1SUSPEND\0",
+    b"S2SUSPEND\0",
+    b"ULSUSPEND\0",
+    b"LINHIB0001",
+];
+
+#[cfg(any(test, feature = "testing"))]
+pub fn signature_names() -> Vec<&'static str> {
+    let computed = [
+        "ext journal",
+        "ext2",
+        "ext3",
+        "ext4",
+        "ext backup superblock",
+        "xfs allocation group",
+        "LVM2",
+        "swap",
+        "zfs",
+    ];
+    let listed = FROM_START.iter().chain(FROM_END).map(|(name, ..)| *name);
+    let mut names: Vec<&str> = listed.chain(computed).collect();
+    names.sort_unstable();
+    names.dedup();
+    names
+}
+
+pub struct ReadRegions {
+    size: u64,
+    parts: Vec<(u64, Vec<u8>)>,
+}
+
+impl ReadRegions {
+    pub fn new(size: u64) -> Self {
+        Self {
+            size,
+            parts: Vec::new(),
+        }
+    }
+
+    pub fn add_region(&mut self, offset: u64, bytes: Vec<u8>) {
+        self.parts.push((offset, bytes));
+    }
+
+    fn bytes_at(&self, offset: u64, length: usize) -> Option<&[u8]> {
+        self.parts.iter().find_map(|(start, bytes)| {
+            let from = usize::try_from(offset.checked_sub(*start)?).ok()?;
+            bytes.get(from..from.checked_add(length)?)
+        })
+    }
+
+    fn has_magic(&self, offset: u64, magic: &[u8]) -> bool {
+        self.bytes_at(offset, magic.len()) == Some(magic)
+    }
+
+    fn le_u32_or_zero(&self, offset: u64) -> u32 {
+        self.bytes_at(offset, 4)
+            .and_then(|bytes| bytes.try_into().ok())
+            .map_or(0, u32::from_le_bytes)
+    }
+
+    pub fn found_signatures(&self) -> Vec<String> {
+        let mut names: Vec<&str> = Vec::new();
+        names.extend(
+            FROM_START
+                .iter()
+                .filter(|(_, at, magic)| self.has_magic(*at, magic))
+                .map(|(name, ..)| *name),
+        );
+        let from_end = |(_, distance, magic): &&(&str, u64, &[u8])| {
+            self.size
+                .checked_sub(*distance)
+                .is_some_and(|at| self.has_magic(at, magic))
+        };
+        names.extend(FROM_END.iter().filter(from_end).map(|(name, ..)| *name));
+        // A backup superblock counts only if the primary one is gone.
+        names.extend(
+            self.ext_version_name()
+                .or_else(|| self.has_ext_backup().then_some("ext backup superblock")),
+        );
+        let is_xfs = names.contains(&"xfs");
+        names.extend((!is_xfs && self.has_xfs_backup()).then_some("xfs allocation group"));
+        names.extend(self.has_lvm_label().then_some("LVM2"));
+        names.extend(self.has_md_at_end().then_some("md"));
+        names.extend(self.has_swap().then_some("swap"));
+        names.extend(self.has_zfs_uberblock().then_some("zfs"));
+        names.sort_unstable();
+        names.dedup();
+        names.into_iter().map(str::to_owned).collect()
+    }
+
+    /// `ext2`, `ext3` or `ext4`, by the features in the superblock (the kernel's
+    /// Documentation/filesystems/ext4/super.rst).
+    fn ext_version_name(&self) -> Option<&'static str> {
+        const HAS_JOURNAL: u32 = 0x4;
+        const JOURNAL_DEVICE: u32 = 0x8;
+        /// Incompatible features that ext3 supports: filetype, recover, meta_bg.
+        const OF_EXT3: u32 = 0x2 | 0x4 | 0x10;
+        if !self.has_magic(0x438, b"\x53\xef") {
+            return None;
+        }
+        let (compatible, incompatible) = (self.le_u32_or_zero(0x45c), self.le_u32_or_zero(0x460));
+        Some(match () {
+            () if incompatible & JOURNAL_DEVICE != 0 => "ext journal",
+            () if incompatible & !OF_EXT3 != 0 => "ext4",
+            () if compatible & HAS_JOURNAL != 0 => "ext3",
+            () => "ext2",
+        })
+    }
+
+    /// A backup superblock of ext2, ext3 or ext4, from which `e2fsck -b` restores the file system:
+    /// the magic, a valid block size, and a group number above 0.
+    fn has_ext_backup(&self) -> bool {
+        let is = |at: u64| {
+            let group = self.le_u32_or_zero(at + 0x58) >> 16;
+            self.has_magic(at + 0x38, b"\x53\xef")
+                && self.le_u32_or_zero(at + 0x18) <= 6
+                && group > 0
+        };
+        offsets::ext_superblock_offsets(self.size)
+            .filter(|at| *at > 0)
+            .any(|at| is(at) || is(at + 1024))
+    }
+
+    /// Whether an allocation group other than the first has a header.
+    fn has_xfs_backup(&self) -> bool {
+        offsets::xfs_group_header_offsets(self.size).any(|at| self.has_magic(at, b"XFSB"))
+    }
+
+    /// Whether one of the first four sectors holds a label.
+    fn has_lvm_label(&self) -> bool {
+        (0..4).any(|sector| {
+            self.has_magic(sector * 512, b"LABELONE")
+                && self.has_magic(sector * 512 + 24, b"LVM2 001")
+        })
+    }
+
+    /// Whether there is a superblock of md version 0.90 or 1.0 (the kernel's
+    /// Documentation/admin-guide/md.rst, drivers/md/md.c).
+    fn has_md_at_end(&self) -> bool {
+        const RESERVED: u64 = 64 << 10;
+        let of_0_90 = (self.size / RESERVED * RESERVED).checked_sub(RESERVED);
+        let of_1_0 = self.size.checked_sub(8 << 10).map(|at| at / 4096 * 4096);
+        let magics: [&[u8]; 2] = [b"\xfc\x4e\x2b\xa9", b"\xa9\x2b\x4e\xfc"];
+        of_0_90
+            .into_iter()
+            .chain(of_1_0)
+            .any(|at| magics.iter().any(|magic| self.has_magic(at, magic)))
+    }
+
+    /// Whether a signature is at the end of the first page; pages have 4 to 64 KiB.
+    fn has_swap(&self) -> bool {
+        [4u64, 8, 16, 32, 64].iter().any(|kib| {
+            SWAP.iter()
+                .any(|magic| self.has_magic(kib * 1024 - 10, magic))
+        })
+    }
+
+    /// Whether the second half of one of the four labels holds an uberblock (OpenZFS,
+    /// vdev_label.c).
+    fn has_zfs_uberblock(&self) -> bool {
+        const LABEL: u64 = 256 << 10;
+        let magics: [&[u8]; 2] = [b"\x0c\xb1\xba\0\0\0\0\0", b"\0\0\0\0\0\xba\xb1\x0c"];
+        let end = self.size / LABEL * LABEL;
+        let labels = [
+            Some(0),
+            Some(LABEL),
+            end.checked_sub(2 * LABEL),
+            end.checked_sub(LABEL),
+        ];
+        labels.into_iter().flatten().any(|label| {
+            let uberblocks = (128..256).map(|kib| label + kib * 1024);
+            uberblocks
+                .into_iter()
+                .any(|at| magics.iter().any(|magic| self.has_magic(at, magic)))
+        })
+    }
+}

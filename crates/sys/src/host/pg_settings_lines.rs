@@ -1,0 +1,47 @@
+//! Names of the lines in an answer to [`super::Question::PgSettings`] that are not settings.
+//! Parentheses distinguish these names from names of settings.
+
+/// Time of the last load of the configuration files, in microseconds since 1970.
+pub const LOADED: &str = "(loaded)";
+
+/// Values of `wal_compression` that the server was built with, separated by commas; missing before
+/// PostgreSQL 15.
+pub const COMPRESSIONS: &str = "(wal_compression)";
+
+/// Database, role, name and value of a setting that new sessions of the role in the database start
+/// with. An empty database or role stands for all.
+pub const OVERRIDE: &str = "(override)";
+
+/// `all` or `more`: whether the [`OVERRIDE`] lines are complete. Without this line, overrides were
+/// not read.
+pub const OVERRIDES: &str = "(overrides)";
+
+pub const MAX_OVERRIDES: usize = 100;
+
+/// Names of lines with a counter of the server and its number. If the server has no such counter in
+/// this release or state, the line is missing or empty.
+pub mod counters {
+    /// The server's clock, in microseconds since 1970.
+    pub const NOW: &str = "(now)";
+    /// The write position in the WAL, in bytes; empty on a standby, which writes no WAL.
+    pub const POSITION: &str = "(wal_position)";
+    /// The WAL position at which the last checkpoint began, in bytes.
+    pub const REDO: &str = "(redo_position)";
+    /// Time at which the last checkpoint began, in microseconds since 1970, to the second.
+    pub const CHECKPOINT: &str = "(checkpoint_time)";
+    /// Bytes of WAL generated since [`WAL_SINCE`]. The WAL counters exist in PostgreSQL 14 and
+    /// later.
+    pub const WAL_BYTES: &str = "(wal_bytes)";
+    pub const WAL_RECORDS: &str = "(wal_records)";
+    /// Full-page images in the WAL.
+    pub const WAL_IMAGES: &str = "(wal_fpi)";
+    /// Number of times that WAL was written because its buffers were full.
+    pub const BUFFERS_FULL: &str = "(wal_buffers_full)";
+    /// Time of the last reset of the WAL counters, in microseconds since 1970.
+    pub const WAL_SINCE: &str = "(wal_stats_reset)";
+    /// Checkpoints due by `checkpoint_timeout` since [`CHECKPOINTS_SINCE`].
+    pub const TIMED: &str = "(checkpoints_timed)";
+    pub const REQUESTED: &str = "(checkpoints_req)";
+    /// Time of the last reset of the checkpoint counters, in microseconds since 1970.
+    pub const CHECKPOINTS_SINCE: &str = "(checkpoints_stats_reset)";
+}

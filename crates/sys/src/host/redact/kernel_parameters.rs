@@ -1,0 +1,194 @@
+//! The kernel's command line: the root, the devices that the boot waits for, and the names of other
+//! parameters that mount or unlock something.
+//!
+//! Other parameters are dropped, and a parameter kept by name loses its value. The line of names is
+//! written even if empty: a capture without that line was made before names were recorded.
+
+use super::mount_options::allowed_options;
+use super::mounts::{completeness_word, redact_source};
+use crate::host::ConfigDirective;
+
+/// Parameters that mount, unlock or swap to something, or prevent that, sorted. Sources:
+/// kernel-command-line(7), systemd-fstab-generator(8), systemd-cryptsetup-generator(8),
+/// systemd-gpt-auto-generator(8), systemd-veritysetup-generator(8),
+/// systemd-volatile-root.service(8), dracut.cmdline(7), initramfs-tools, cryptsetup-initramfs,
+/// mkinitcpio, overlayroot and zfs-initramfs.
+const NAME_ONLY: [&str; 59] = [
+    "boot",
+    "bootfs",
+    "cryptdevice",
+    "cryptkey",
+    "cryptopts",
+    "dm-mod.create",
+    "fstab",
+    "luks",
+    "luks.crypttab",
+    "luks.data",
+    "luks.key",
+    "luks.name",
+    "luks.options",
+    "luks.uuid",
+    "md",
+    "mount.usr",
+    "mount.usrflags",
+    "mount.usrfstype",
+    "netroot",
+    "nfsroot",
+    "overlayroot",
+    "rd.dm.uuid",
+    "rd.fstab",
+    "rd.luks.crypttab",
+    "rd.luks.data",
+    "rd.luks.key",
+    "rd.luks.name",
+    "rd.luks.options",
+    "rd.luks.partuuid",
+    "rd.luks.serial",
+    "rd.lvm.snapshot",
+    "rd.systemd.gpt-auto",
+    "rd.systemd.mask",
+    "rd.systemd.mount-extra",
+    "rd.systemd.swap-extra",
+    "rd.systemd.unit",
+    "rd.systemd.verity",
+    "rd.systemd.wants",
+    "rd.veritytab",
+    "roothash",
+    "systemd.crypttab",
+    "systemd.fstab",
+    "systemd.gpt-auto",
+    "systemd.mask",
+    "systemd.mount-extra",
+    "systemd.swap",
+    "systemd.swap-extra",
+    "systemd.unit",
+    "systemd.verity",
+    "systemd.verity-root-data",
+    "systemd.verity-root-hash",
+    "systemd.verity-root-options",
+    "systemd.verity-usr-data",
+    "systemd.verity-usr-hash",
+    "systemd.volatile",
+    "systemd.wants",
+    "usrhash",
+    "veritytab",
+    "zfs",
+];
+
+/// Parameters that make an initramfs activate devices and wait for them, by name or id
+/// (dracut.cmdline(7)).
+const DEVICE_PARAMETERS: [&[u8]; 4] = [b"rd.luks.uuid", b"rd.lvm.lv", b"rd.lvm.vg", b"rd.md.uuid"];
+
+/// The longest device name, in bytes; a longer word does not count as a name.
+const LONGEST_NAME: usize = 200;
+
+/// The parameters root, rootfstype, rootflags, elevator (the kernel's
+/// Documentation/admin-guide/kernel-parameters.txt), resume, and those of [`DEVICE_PARAMETERS`].
+/// `names` lists the parameters of [`NAME_ONLY`]. `kept` states whether rootflags, if present, are
+/// complete.
+pub fn redact_kernel_command_line(text: &[u8]) -> Vec<ConfigDirective> {
+    let mut quoted = false;
+    let parameters = text.split(|b| {
+        quoted ^= *b == b'"';
+        !quoted && b.is_ascii_whitespace()
+    });
+    let (mut settings, mut names, mut all) = (Vec::new(), Vec::new(), true);
+    for parameter in parameters {
+        let parameter: Vec<u8> = parameter.iter().copied().filter(|b| *b != b'"').collect();
+        let equals = parameter.iter().position(|b| *b == b'=');
+        let (key, value) = parameter.split_at(equals.unwrap_or(parameter.len()));
+        let value = value.get(1..).unwrap_or_default();
+        let kept = match key {
+            b"root" | b"resume" => Some(redact_source(value)),
+            b"rootflags" => Some(allowed_options(value, false)),
+            b"rootfstype" | b"elevator" => Some(value.to_vec()),
+            key if DEVICE_PARAMETERS.contains(&key) && is_device_name(value) => {
+                Some(value.to_vec())
+            }
+            _ => None,
+        };
+        match kept.filter(|_| equals.is_some()) {
+            Some(kept) => {
+                all &= key != b"rootflags" || kept == value;
+                settings.push(ConfigDirective::new(1, key, kept));
+            }
+            None => names.extend(allowed_parameter_name(key)),
+        }
+    }
+    let has_flags = settings.iter().any(|setting| setting.key == b"rootflags");
+    names.sort_unstable();
+    names.dedup();
+    settings.push(ConfigDirective::new(1, b"names", names.join(",")));
+    settings.extend(has_flags.then(|| ConfigDirective::new(1, b"kept", completeness_word(all))));
+    settings
+}
+
+/// The listed name that equals `key`; systemd and the kernel treat `-` and `_` alike.
+fn allowed_parameter_name(key: &[u8]) -> Option<&'static str> {
+    let key: Vec<u8> = key
+        .iter()
+        .map(|b| if *b == b'_' { b'-' } else { *b })
+        .collect();
+    let waited_for = DEVICE_PARAMETERS
+        .into_iter()
+        .filter_map(|name| str::from_utf8(name).ok());
+    NAME_ONLY
+        .into_iter()
+        .chain(waited_for)
+        .find(|name| name.as_bytes() == key)
+}
+
+fn is_device_name(value: &[u8]) -> bool {
+    let plain = |b: &u8| b.is_ascii_alphanumeric() || b"-_.:+/".contains(b);
+    (1..=LONGEST_NAME).contains(&value.len()) && value.iter().all(plain)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn parse(text: &str) -> Vec<String> {
+        let shown = |setting: ConfigDirective| {
+            let [key, value] =
+                [setting.key, setting.value].map(|bytes| String::from_utf8(bytes).unwrap());
+            format!("{key} {value}")
+        };
+        redact_kernel_command_line(text.as_bytes())
+            .into_iter()
+            .map(shown)
+            .collect()
+    }
+
+    #[test]
+    fn its_root_is_kept() {
+        let text = "BOOT_IMAGE=/vmlinuz root=UUID=1-2 ro rootflags=\"data=journal,subvol=@\" password=x elevator=noop\n";
+        let expected = [
+            "root UUID=1-2",
+            "rootflags data=journal,subvol=@",
+            "elevator noop",
+            "names ",
+            "kept whole",
+        ];
+        assert_eq!(parse(text), expected);
+        assert_eq!(parse(""), ["names "]);
+        let lost = "rootflags=password=x rootflags=noatime\n";
+        assert_eq!(
+            parse(lost),
+            ["rootflags ", "rootflags noatime", "names ", "kept part"]
+        );
+    }
+
+    #[test]
+    fn what_mounts_or_unlocks_something_is_told_by_name() {
+        let text = "mount.usr=/dev/gone mount.usrflags=password=x systemd.mount_extra=me:pw@host:/x luks zfs=gone/root \
+                    rd.luks.uuid=luks-1 rd.lvm.lv=rhel/root rd.lvm.lv=\"a b\" rd.md.uuid resume=UUID=7 rd.luks.key=/secret\n";
+        let expected = [
+            "rd.luks.uuid luks-1",
+            "rd.lvm.lv rhel/root",
+            "resume UUID=7",
+            "names luks,mount.usr,mount.usrflags,rd.luks.key,rd.lvm.lv,rd.md.uuid,systemd.mount-extra,zfs",
+        ];
+        assert_eq!(parse(text), expected);
+        assert!(NAME_ONLY.is_sorted());
+    }
+}

@@ -1,0 +1,153 @@
+//! Service units of systemd: a PostgreSQL server's data directory, and its user.
+//!
+//! Only `PGDATA` of `Environment=`, `-D` of `ExecStart=` and `User=` are kept, and only without
+//! variables, because units hold passwords in the first two. Quoting follows systemd.syntax(7). The
+//! `collect` crate expands specifiers such as `%i`. A directory with a blank in its name is
+//! dropped: an unclosed quote could have swallowed the next assignment.
+
+use crate::host::ConfigDirective;
+
+/// The keys `pgdata`, `data` and `user`, in the order of the file.
+pub fn redact_service_unit(text: &[u8]) -> Vec<ConfigDirective> {
+    let mut found = Vec::new();
+    let mut in_service = false;
+    for (line, text) in join_continued_lines(text) {
+        if text.starts_with(b"[") {
+            in_service = text == b"[Service]";
+            continue;
+        }
+        let Some(equals) = text.iter().position(|b| *b == b'=').filter(|_| in_service) else {
+            continue;
+        };
+        let (key, value) = text.split_at(equals);
+        let value = value.get(1..).unwrap_or_default().trim_ascii();
+        let mut put = |key: &str, value: &[u8]| {
+            // An equals sign or a blank means that a quote was closed in the wrong place.
+            let foreign = |b: &u8| matches!(b, b'$' | b'=') || b.is_ascii_whitespace();
+            if !value.is_empty() && !value.iter().any(foreign) {
+                found.push(ConfigDirective::new(line, key, value));
+            }
+        };
+        match key.trim_ascii() {
+            b"User" => put("user", value),
+            b"Environment" => {
+                let words = split_words(value);
+                words
+                    .iter()
+                    .filter_map(|word| word.strip_prefix(b"PGDATA="))
+                    .for_each(|path| put("pgdata", path));
+            }
+            b"ExecStart" => {
+                if let Some(path) = data_directory_option(&split_words(value)) {
+                    put("data", path);
+                }
+            }
+            _ => {}
+        }
+    }
+    found
+}
+
+/// The directory in `-D DIR`, `-DDIR` or `--pgdata=DIR` of a command line. A word that looks like
+/// an option does not count as a directory.
+fn data_directory_option(words: &[Vec<u8>]) -> Option<&[u8]> {
+    let mut words = words.iter().skip(1);
+    while let Some(word) = words.next() {
+        let joined = word
+            .strip_prefix(b"--pgdata=")
+            .or_else(|| word.strip_prefix(b"-D"));
+        match joined {
+            Some(b"") => {
+                return words
+                    .next()
+                    .filter(|path| path.starts_with(b"/"))
+                    .map(Vec::as_slice);
+            }
+            Some(path) if path.starts_with(b"/") => return Some(path),
+            _ => {}
+        }
+    }
+    None
+}
+
+/// Numbered lines without comments; after a backslash at the end, the next line is appended with a
+/// blank between.
+fn join_continued_lines(text: &[u8]) -> Vec<(u32, Vec<u8>)> {
+    let mut lines = Vec::new();
+    let mut pending: Option<(u32, Vec<u8>)> = None;
+    for (number, line) in (1..).zip(text.split(|b| *b == b'\n')) {
+        let line = line.trim_ascii();
+        if matches!(line.first(), Some(b'#' | b';')) {
+            continue;
+        }
+        let (first, mut whole) = pending.take().unwrap_or((number, Vec::new()));
+        if let Some(begin) = line.strip_suffix(b"\\") {
+            whole.extend_from_slice(begin);
+            whole.push(b' ');
+            pending = Some((first, whole));
+        } else {
+            whole.extend_from_slice(line);
+            lines.push((first, whole));
+        }
+    }
+    lines.extend(pending);
+    lines
+}
+
+/// Words without quotes; empty if a quote stays open.
+fn split_words(text: &[u8]) -> Vec<Vec<u8>> {
+    let mut words = Vec::new();
+    let (mut word, mut quote, mut begun): (Vec<u8>, Option<u8>, bool) = (Vec::new(), None, false);
+    for byte in text {
+        match (quote, byte) {
+            (Some(open), byte) if open == *byte => quote = None,
+            (None, b'"' | b'\'') => (quote, begun) = (Some(*byte), true),
+            (None, byte) if byte.is_ascii_whitespace() => {
+                if begun {
+                    words.push(std::mem::take(&mut word));
+                }
+                begun = false;
+            }
+            (_, byte) => {
+                word.push(*byte);
+                begun = true;
+            }
+        }
+    }
+    if quote.is_some() {
+        return Vec::new();
+    }
+    if begun {
+        words.push(word);
+    }
+    words
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn parse(text: &str) -> Vec<(u32, String, String)> {
+        let shown = |bytes: Vec<u8>| String::from_utf8(bytes).unwrap();
+        redact_service_unit(text.as_bytes())
+            .into_iter()
+            .map(|s| (s.line, shown(s.key), shown(s.value)))
+            .collect()
+    }
+
+    #[test]
+    fn units_say_where_the_data_is_and_nothing_else() {
+        let text = "[Unit]\nUser=no\n[Service]\n# Environment=PGDATA=/no\nType=notify\nUser=postgres\n\
+            Environment=PGPASSWORD=x PGDATA=/var/lib/pgsql/16/data/ \"A=b c\"\n\
+            ExecStart=/usr/pgsql-16/bin/postgres -c password=x \\\n  -D ${PGDATA}\n\
+            ExecStart=/usr/bin/postgres -D '/srv/ab' -p 1\nExecStart=/usr/bin/postgres -D '/srv/a b' -p 1\n\
+            Environment=PGDATA=\" password Zk7hunter2 \"\n[Install]\nUser=no\n";
+        let row = |line, key: &str, value: &str| (line, key.to_owned(), value.to_owned());
+        let expected = [
+            row(6, "user", "postgres"),
+            row(7, "pgdata", "/var/lib/pgsql/16/data/"),
+            row(10, "data", "/srv/ab"),
+        ];
+        assert_eq!(parse(text), expected);
+    }
+}

@@ -1,0 +1,240 @@
+//! Programs with which a trial creates file systems, on its own loop files or on a given disk. Only
+//! these programs on the allow-list write, and only a trial runs them.
+//!
+//! Programs are found and run by the same rules as programs that only read. Arguments are checked
+//! here for every caller: mkfs may write only to a loop device, or to a file that the calling
+//! process has open. On a disk, mkfs gets the end of its area. It must not discard, because that
+//! would discard the whole disk.
+
+use std::path::PathBuf;
+use std::time::Duration;
+
+use super::live::programs;
+use super::{HostError, HostErrorKind};
+
+const DEADLINE: Duration = Duration::from_secs(60);
+
+/// Options of the small file system that exists only so that mount(8) attaches a loop device.
+const SMALL_FS_OPTIONS: [&str; 8] = ["-q", "-F", "-t", "ext2", "-b", "4096", "-E", "nodiscard"];
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum TrialTool {
+    Mke2fs,
+    MkfsXfs,
+    MkfsBtrfs,
+    Mount,
+    Losetup,
+}
+
+impl TrialTool {
+    pub fn name(self) -> &'static str {
+        match self {
+            Self::Mke2fs => "mke2fs",
+            Self::MkfsXfs => "mkfs.xfs",
+            Self::MkfsBtrfs => "mkfs.btrfs",
+            Self::Mount => "mount",
+            Self::Losetup => "losetup",
+        }
+    }
+
+    /// Package that provides the program in most distributions.
+    pub fn package(self) -> &'static str {
+        match self {
+            Self::Mke2fs => "e2fsprogs",
+            Self::MkfsXfs => "xfsprogs",
+            Self::MkfsBtrfs => "btrfs-progs",
+            Self::Mount | Self::Losetup => "util-linux",
+        }
+    }
+
+    /// Path of the program; fails if the program must not be run.
+    pub fn location(self) -> Result<PathBuf, HostError> {
+        programs::find_program(self.name())
+    }
+
+    pub fn run(self, words: &[String]) -> Result<String, HostError> {
+        if !self.is_allowed(words) {
+            return Err(HostError::new(
+                HostErrorKind::Failed,
+                "walwise does not run this program with these arguments",
+            ));
+        }
+        let printed = programs::run_trial_tool(self.name(), words, DEADLINE)?;
+        Ok(String::from_utf8_lossy(&printed).into_owned())
+    }
+
+    pub fn is_allowed(self, words: &[String]) -> bool {
+        let words: Vec<&str> = words.iter().map(String::as_str).collect();
+        match (self, words.as_slice()) {
+            (Self::Mke2fs | Self::MkfsXfs | Self::MkfsBtrfs, ["-V" | "--version"]) => true,
+            (Self::Mke2fs, [options @ .., file, blocks]) if options == SMALL_FS_OPTIONS => {
+                is_process_descriptor(file) && is_number(blocks)
+            }
+            (Self::Mke2fs, [options @ .., disk, size]) if is_process_descriptor(disk) => {
+                size.strip_suffix('k').is_some_and(is_number)
+                    && has_no_path(options)
+                    && options
+                        .iter()
+                        .any(|word| word.split(',').any(|part| part == "nodiscard"))
+            }
+            (Self::MkfsXfs, [options @ .., "-d", size, disk]) if is_process_descriptor(disk) => {
+                size.strip_prefix("size=").is_some_and(is_long_number)
+                    && has_no_path(options)
+                    && options.contains(&"-K")
+            }
+            (Self::MkfsBtrfs, [options @ .., "-b", size, disk]) if is_process_descriptor(disk) => {
+                is_long_number(size) && has_no_path(options) && options.contains(&"-K")
+            }
+            (Self::Mke2fs | Self::MkfsXfs | Self::MkfsBtrfs, [options @ .., device]) => {
+                is_loop_device(device) && has_no_path(options)
+            }
+            (Self::Mount, ["-n", "-i", "-t", "ext4", "-o", options, file, "/tmp"]) => {
+                let bytes = options.strip_prefix("loop,nosuid,nodev,noexec,sizelimit=");
+                bytes.is_some_and(|bytes| bytes.bytes().all(|b| b.is_ascii_digit()))
+                    && is_process_descriptor(file)
+            }
+            (Self::Losetup, ["--direct-io=on", device] | ["--sector-size", "4096", device]) => {
+                is_loop_device(device)
+            }
+            (Self::Mke2fs | Self::MkfsXfs | Self::MkfsBtrfs | Self::Mount | Self::Losetup, _) => {
+                false
+            }
+        }
+    }
+}
+
+pub fn is_loop_device(path: &str) -> bool {
+    path.strip_prefix("/dev/loop").is_some_and(is_number)
+}
+
+/// Whether the path is an open file of a process, such as `/proc/12/fd/3`.
+fn is_process_descriptor(path: &str) -> bool {
+    let parts = path
+        .strip_prefix("/proc/")
+        .and_then(|rest| rest.split_once("/fd/"));
+    parts.is_some_and(|(process, number)| is_number(process) && is_number(number))
+}
+
+/// Whether no option contains a path, which could be another device or a file.
+fn has_no_path(options: &[&str]) -> bool {
+    options.iter().all(|word| !word.contains('/'))
+}
+
+fn is_long_number(word: &str) -> bool {
+    (1..=13).contains(&word.len()) && word.bytes().all(|b| b.is_ascii_digit())
+}
+
+fn is_number(word: &str) -> bool {
+    (1..=9).contains(&word.len()) && word.bytes().all(|b| b.is_ascii_digit())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn nothing_but_loop_devices_is_written_to() {
+        let may = |maker: TrialTool, line: &str| {
+            maker.is_allowed(
+                &line
+                    .split_whitespace()
+                    .map(str::to_owned)
+                    .collect::<Vec<_>>(),
+            )
+        };
+        assert!(may(
+            TrialTool::Mke2fs,
+            "-q -F -t ext4 -O fast_commit /dev/loop7"
+        ));
+        assert!(may(TrialTool::MkfsXfs, "-V") && may(TrialTool::MkfsBtrfs, "-q -f -K /dev/loop12"));
+        for line in [
+            "",
+            "/dev/sda",
+            "-F /dev/loop0p1",
+            "-d /etc /dev/loop0",
+            "/dev/loop0 /dev/sda",
+            "/dev/loop",
+        ] {
+            assert!(!may(TrialTool::Mke2fs, line), "{line}");
+            assert!(!may(TrialTool::MkfsBtrfs, line), "{line}");
+        }
+        let open = "/proc/12/fd/3";
+        assert!(may(
+            TrialTool::Mke2fs,
+            &format!("-q -F -E x=0,nodiscard -U 7 {open} 1048576k")
+        ));
+        assert!(may(
+            TrialTool::MkfsXfs,
+            &format!("-q -f -K -m uuid=7 -d size=1073741824 {open}")
+        ));
+        assert!(may(
+            TrialTool::MkfsBtrfs,
+            &format!("-q -f -K -U 7 -b 1073741824 {open}")
+        ));
+        for line in [
+            "-E nodiscard",
+            "-K",
+            "-K -d file=1",
+            "-K -d size=",
+            "-K -b",
+            "-K -d name=/dev/sda -d size=1",
+        ] {
+            for end in [
+                open.to_owned(),
+                format!("{open} /dev/sda"),
+                "/dev/sda 1024k".to_owned(),
+                "/dev/sdb".to_owned(),
+            ] {
+                for maker in [TrialTool::Mke2fs, TrialTool::MkfsXfs, TrialTool::MkfsBtrfs] {
+                    assert!(
+                        !may(maker, &format!("{line} {end}")),
+                        "{maker:?} {line} {end}"
+                    );
+                }
+            }
+        }
+        let small = "-q -F -t ext2 -b 4096 -E nodiscard";
+        assert!(may(
+            TrialTool::Mke2fs,
+            &format!("{small} /proc/12/fd/3 1024")
+        ));
+        for file in [
+            "/etc/passwd 1024",
+            "/proc/12/fd/3/../../1/fd/3 1024",
+            "/proc/12/fd/3 /dev/sda",
+            "/proc/12/fd/3",
+        ] {
+            assert!(
+                !may(TrialTool::Mke2fs, &format!("{small} {file}")),
+                "{file}"
+            );
+        }
+        let mount = "-n -i -t ext4 -o loop,nosuid,nodev,noexec,sizelimit=1024";
+        assert!(may(
+            TrialTool::Mount,
+            &format!("{mount} /proc/12/fd/3 /tmp")
+        ));
+        for line in [
+            "/dev/sda /tmp",
+            "/proc/12/fd/3 /etc",
+            "/proc/12/fd/3",
+            "--bind /proc/12/fd/3 /tmp",
+        ] {
+            assert!(!may(TrialTool::Mount, &format!("{mount} {line}")), "{line}");
+        }
+        assert!(!may(
+            TrialTool::Mount,
+            "-n -i -t ext4 -o loop,suid /proc/12/fd/3 /tmp"
+        ));
+        assert!(may(TrialTool::Losetup, "--direct-io=on /dev/loop3"));
+        assert!(may(TrialTool::Losetup, "--sector-size 4096 /dev/loop3"));
+        for line in [
+            "--detach-all",
+            "--detach /dev/loop0",
+            "--direct-io=on /dev/sda",
+            "/dev/loop0 /etc/passwd",
+        ] {
+            assert!(!may(TrialTool::Losetup, line), "{line}");
+        }
+    }
+}

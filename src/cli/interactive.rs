@@ -1,0 +1,371 @@
+//! `walwise [TARGET]`: the screens on a terminal, otherwise the text report. Measurements start
+//! only on request.
+
+use std::env;
+use std::fs;
+use std::io::{self, IsTerminal};
+use std::path::{Path, PathBuf};
+use std::sync::atomic::AtomicBool;
+use std::sync::{Arc, Mutex, PoisonError};
+
+use anyhow::Context;
+use clap::CommandFactory;
+
+use super::CliError;
+use super::args::{Cli, HostArgs, NoCommandArgs};
+use super::host;
+use super::out::{self, ExitResult};
+use crate::collect::{self, CollectStep, Request};
+use crate::facts::note::MeasurementNote;
+use crate::facts::{FactSet, Note, Scope, Source, Subject};
+use crate::host::{CachingHost, Host, path_bytes};
+use crate::measure::{Progress, measurement_sentence};
+use crate::output::{Destination, ExistingFile, OutputError, OutputOptions};
+use crate::probes::{self, CancelHandle, ProbePlan};
+use crate::report::{Format, Report, RunOption, host_summary, text};
+use crate::rules::RuleSet;
+use crate::session::assume::{self, Assumption};
+use crate::session::{self, MeasurementOptions, Session};
+use crate::settings::NewFilesystem;
+use crate::text::suggest::did_you_mean;
+use crate::text::{display_safe, error_message};
+use crate::tui::{self, AssumedFact, AssumedHost, ExitReason, JobProgress, SaveOutcome, Worker};
+
+const PROBE_SECONDS: f64 = 10.0;
+
+pub(super) fn run(args: NoCommandArgs) -> ExitResult {
+    // A bare word that does not exist is a mistyped command; a directory to be created can be given
+    // as ./NAME.
+    if let Some(word) = args
+        .target
+        .as_ref()
+        .filter(|t| t.components().count() == 1 && t.is_relative())
+        && !exists_in_working_dir(word)
+    {
+        let word = display_safe(path_bytes(word));
+        let all = Cli::command();
+        let meant = did_you_mean(&word, all.get_subcommands().map(clap::Command::get_name));
+        let meant = meant.unwrap_or_else(|| "`walwise --help` lists the commands".to_owned());
+        return Err(CliError::Usage(format!(
+            "`{word}` is neither a command nor a directory; {meant}"
+        )));
+    }
+    let from = HostArgs {
+        host: args.host,
+        new: args.new,
+        servers: args.servers,
+        ..HostArgs::default()
+    };
+    let terminal = io::stdout().is_terminal() && io::stdin().is_terminal();
+    if terminal && out::terminal_is_dumb() {
+        out::print_notice(
+            "TERM=dumb: this terminal cannot show the screens, so this is the text report",
+        );
+    }
+    if !terminal || out::terminal_is_dumb() {
+        let session =
+            host::open_session(&from, args.target.as_deref(), host::rules_in_force(None)?)?;
+        let report = session.report();
+        let style = out::line_style();
+        let style = text::LineStyle {
+            ascii: style.ascii || args.ascii,
+            ..style
+        };
+        return out::print(&if args.verbose {
+            text::render(&report)
+        } else {
+            text::render_short(&report, style)
+        });
+    }
+    let options = screen_options(args.ascii);
+    let machine = host::open_host(from.host.as_deref())?;
+    let request = host::collection_request(machine.as_ref(), &from, args.target.as_deref())?;
+    if let Some(mistake) = collect::requested_target_error(machine.as_ref(), &request) {
+        return Err(CliError::Usage(format!("nothing to check: {mistake}")));
+    }
+    let repeated = from.repeatable_options();
+    let desk = AppWorker {
+        host: from.host,
+        options: repeated,
+        request,
+        loaded: Mutex::default(),
+        probe_error: Mutex::default(),
+    };
+    match tui::run(Arc::new(desk), options).context("the terminal failed")? {
+        ExitReason::Quit => Ok(0),
+        ExitReason::Signal(number) => Err(CliError::Signal(number, None)),
+    }
+}
+
+/// How to draw on this terminal; `ascii` is the command-line option.
+pub(super) fn screen_options(ascii: bool) -> tui::ScreenOptions {
+    tui::ScreenOptions {
+        colour: out::allows_colour(),
+        ascii: ascii || !out::locale_is_utf8(),
+        in_tmux: in_tmux(),
+    }
+}
+
+/// Whether the working directory has an entry of this name. The directory is listed instead of
+/// calling stat, because the entry itself may be on a file system that hangs.
+fn exists_in_working_dir(word: &Path) -> bool {
+    let Some(name) = word.file_name() else {
+        return true;
+    };
+    fs::read_dir(".").map_or(true, |all| all.flatten().any(|one| one.file_name() == name))
+}
+
+fn probe_confirmation_text(plan: &ProbePlan) -> Vec<String> {
+    let mut methods: Vec<String> = Vec::new();
+    for row in plan.rows.iter().filter(|row| row.as_server) {
+        let named = plan.log.method_with_setting(row.method);
+        if !methods.contains(&named) {
+            methods.push(named);
+        }
+    }
+    vec![
+        format!("The measurement {}.", plan.announcement),
+        format!("It compares {}.", methods.join(", ")),
+        "It ends early when the result is clear; press c to stop and keep the results so far. The scratch \
+         directory is always removed."
+            .to_owned(),
+    ]
+}
+
+/// The path for a typed name; `~/` is the home directory, as in a shell.
+fn typed_save_path(name: &str) -> Result<PathBuf, String> {
+    let name = name.trim();
+    let home = env::var_os("HOME")
+        .map(PathBuf::from)
+        .filter(|home| home.is_absolute());
+    let path = match (name.strip_prefix("~/"), home) {
+        (Some(rest), Some(home)) => home.join(rest),
+        _ => PathBuf::from(name),
+    };
+    match path.file_name() {
+        Some(_) if !name.ends_with('/') => {
+            std::path::absolute(&path).map_err(|error| error_message(&error))
+        }
+        _ => Err("name a file, not a directory".to_owned()),
+    }
+}
+
+/// Whether the terminal is in tmux. sudo drops the variable TMUX, but keeps TERM.
+fn in_tmux() -> bool {
+    let typed = env::var("TERM").is_ok_and(|term| term.starts_with("tmux"));
+    typed || env::var_os("TMUX").is_some_and(|value| !value.is_empty())
+}
+
+struct AppWorker {
+    host: Option<PathBuf>,
+    options: Vec<RunOption>,
+    request: Request,
+    loaded: Mutex<Option<LoadedHost>>,
+    /// Why the last probe failed; the report repeats this as a warning.
+    probe_error: Mutex<Option<String>>,
+}
+
+/// The session and its host. Cached answers ensure that assumptions are judged over the answers of
+/// the first reading.
+struct LoadedHost {
+    session: Session,
+    machine: CachingHost<Box<dyn Host + Send>>,
+}
+
+impl AppWorker {
+    /// Applies a function to the loaded session; fails before the first reading.
+    fn with_loaded<T>(
+        &self,
+        act: impl FnOnce(&mut LoadedHost) -> Result<T, String>,
+    ) -> Result<T, String> {
+        let mut looked = self.loaded.lock().unwrap_or_else(PoisonError::into_inner);
+        act(looked.as_mut().ok_or("the host has not been read yet")?)
+    }
+
+    fn report(&self) -> Result<Report, String> {
+        let mut report = self.with_loaded(|looked| Ok(looked.session.report()))?;
+        let failed = self
+            .probe_error
+            .lock()
+            .unwrap_or_else(PoisonError::into_inner)
+            .clone();
+        report
+            .warnings
+            .extend(failed.map(|reason| Note::from(MeasurementNote::Failure { reason })));
+        Ok(report)
+    }
+
+    fn set_probe_error(&self, why: Option<String>) {
+        *self
+            .probe_error
+            .lock()
+            .unwrap_or_else(PoisonError::into_inner) = why;
+    }
+
+    fn probe_plan(&self, target: &Subject) -> Result<ProbePlan, String> {
+        self.with_loaded(|LoadedHost { session, .. }| {
+            if !session.live {
+                return Err("a capture cannot be measured, only the host itself".to_owned());
+            }
+            let (facts, _) = session.conclusions();
+            if !session::measurable_targets(&facts).contains(target) {
+                return Err(format!(
+                    "{} cannot be measured: it is not a directory",
+                    target.name()
+                ));
+            }
+            let options = MeasurementOptions::new(PROBE_SECONDS);
+            session::probe_plan(&facts, target, &options).map_err(|refusal| refusal.to_string())
+        })
+    }
+}
+
+impl Worker for AppWorker {
+    fn collect(&self, progress: &mut dyn FnMut(JobProgress)) -> Result<Report, String> {
+        let machine = host::open_host(self.host.as_deref()).map_err(|error| error.to_string())?;
+        let machine = CachingHost::new(machine);
+        let live = machine.is_live();
+        let rules = Arc::new(host::rules_in_force(None).map_err(|error| error.to_string())?);
+        progress(JobProgress::Rules(Arc::clone(&rules)));
+        let mut shown = None;
+        let mut so_far = |step: CollectStep, facts: &FactSet| {
+            progress(JobProgress::Reading(step.name().to_owned()));
+            // A report of a large host takes time, so one is made only after a visible change.
+            let now = (
+                host_summary(facts, live),
+                facts.subjects_of_scope(Scope::Target).count(),
+            );
+            if shown.as_ref() == Some(&now) {
+                return;
+            }
+            shown = Some(now);
+            // The session has no rules, because rules are evaluated only once everything was read.
+            let session = Session::new(facts.clone(), RuleSet::default(), live);
+            progress(JobProgress::Report(Box::new(session.report())));
+        };
+        let mut session = Session::collect(&machine, &self.request, rules, &mut so_far);
+        session.options.clone_from(&self.options);
+        session.named_target = self
+            .request
+            .target
+            .as_deref()
+            .map(|target| display_safe(path_bytes(target)));
+        let mut looked = self.loaded.lock().unwrap_or_else(PoisonError::into_inner);
+        if let Some(before) = looked.take() {
+            session.carry_over(before.session);
+        }
+        let report = session.report();
+        *looked = Some(LoadedHost { session, machine });
+        self.set_probe_error(None);
+        Ok(report)
+    }
+
+    fn plan_probe(&self, target: &Subject) -> Result<Vec<String>, String> {
+        self.probe_plan(target)
+            .map(|plan| probe_confirmation_text(&plan))
+    }
+
+    fn probe(
+        &self,
+        target: &Subject,
+        cancel: &Arc<AtomicBool>,
+        progress: &mut dyn FnMut(JobProgress),
+    ) -> Result<Report, String> {
+        let plan = self.probe_plan(target)?;
+        let mut tell = |now: &Progress| progress(JobProgress::Probing(Box::new(now.clone())));
+        let outcome = probes::run_probe(&plan, &CancelHandle::from(Arc::clone(cancel)), &mut tell);
+        let (measurement, failed) = match outcome {
+            // An empty measurement must not replace an earlier one.
+            Ok(measurement) if !measurement.has_rounds() => {
+                return Err(measurement_sentence(&measurement, None));
+            }
+            Ok(measurement) => (measurement, None),
+            Err(error) => {
+                let failed = error.to_string();
+                (
+                    error
+                        .partial
+                        .map(|partial| *partial)
+                        .ok_or_else(|| failed.clone())?,
+                    Some(failed),
+                )
+            }
+        };
+        self.set_probe_error(failed);
+        self.with_loaded(|LoadedHost { session, .. }| {
+            session.measurements.insert(target.clone(), measurement);
+            Ok(())
+        })?;
+        self.report()
+    }
+
+    fn replan_with_filesystem(
+        &self,
+        target: &Subject,
+        filesystem: Option<NewFilesystem>,
+    ) -> Result<Report, String> {
+        self.with_loaded(|looked| looked.session.choose_filesystem(target, filesystem))?;
+        self.report()
+    }
+
+    fn raw_lines(&self, source: &Source, value: &str) -> Vec<String> {
+        self.with_loaded(|looked| Ok(session::raw_answer_lines(&looked.machine, source, value)))
+            .unwrap_or_default()
+    }
+
+    fn render_document(&self, format: Format) -> Result<String, String> {
+        format.render(&self.report()?)
+    }
+
+    fn save_document(
+        &self,
+        format: Format,
+        document: &str,
+        name: &str,
+        replace: bool,
+    ) -> Result<SaveOutcome, String> {
+        let path = typed_save_path(name)?;
+        let shown = display_safe(path_bytes(&path));
+        let existing = if replace {
+            ExistingFile::Replaced
+        } else {
+            ExistingFile::Kept
+        };
+        let wish = OutputOptions {
+            existing,
+            executable: format.is_executable(),
+            ..OutputOptions::default()
+        };
+        let written = Destination::open(&path, wish).and_then(|found| {
+            let notice = found.foreign_owner_notice().map(str::to_owned);
+            found.commit(document.as_bytes()).map(|_| notice)
+        });
+        match written {
+            Ok(None) => Ok(SaveOutcome::At(shown)),
+            Ok(Some(notice)) => Ok(SaveOutcome::At(format!("{shown}; {notice}"))),
+            Err(OutputError::Exists { .. }) => Ok(SaveOutcome::Exists(shown)),
+            Err(OutputError::Refused { why, .. }) => Err(format!("cannot write {shown}: {why}")),
+        }
+    }
+
+    fn evaluate_assumptions(&self, suppositions: &[AssumedFact]) -> Result<AssumedHost, String> {
+        self.with_loaded(|LoadedHost { session, machine }| {
+            let one = |one: &AssumedFact| {
+                assume::assumption_from_parts(&one.subject, one.fact, &one.value, &session.facts)
+            };
+            let assumptions = suppositions
+                .iter()
+                .map(one)
+                .collect::<Result<Vec<Assumption>, String>>()?;
+            let hypothesis = session
+                .evaluate_assumptions(&assumptions, machine, &self.request)
+                .map_err(|refused| refused.into_iter().next().unwrap_or_default())?;
+            let (report, what_if) = session.what_if(&session.report(), &hypothesis);
+            Ok(AssumedHost {
+                suppositions: suppositions.to_vec(),
+                what_if,
+                report,
+            })
+        })
+    }
+}

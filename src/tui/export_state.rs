@@ -1,0 +1,55 @@
+//! State of the export: rendered documents, the typed file name, and the last save.
+//! [`super::export`] acts on this state.
+
+use std::collections::BTreeMap;
+use std::sync::Arc;
+
+use super::job::JobId;
+use super::widgets::text_field::TextField;
+use crate::report::Format;
+
+#[derive(Clone, Debug, Default)]
+pub struct ExportState {
+    /// The error is the reason why a format cannot be rendered.
+    pub documents: BTreeMap<Format, Result<ExportDocument, String>>,
+    pub render_job: Option<(JobId, Format)>,
+    pub save_job: Option<JobId>,
+    pub saved_notice: Option<String>,
+}
+
+impl ExportState {
+    /// Drops the documents of a replaced report; the notice about a saved file stays.
+    pub fn drop_documents(&mut self) {
+        self.documents.clear();
+        self.render_job = None;
+    }
+
+    /// `None` until rendered; the error is the reason why the format cannot be rendered.
+    pub fn rendered_document(&self, format: Format) -> Option<Result<&ExportDocument, &str>> {
+        self.documents
+            .get(&format)
+            .map(|made| made.as_ref().map_err(String::as_str))
+    }
+}
+
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct ExportDocument {
+    pub text: Arc<str>,
+    pub lines: usize,
+}
+
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct SaveForm {
+    pub format: Format,
+    pub name: TextField,
+    pub stage: SaveState,
+}
+
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum SaveState {
+    /// The user types a file name. Holds the error of the last attempt to save, if any.
+    Naming(Option<String>),
+    Saving,
+    /// The user is asked whether to overwrite the existing file at this path.
+    Exists(String),
+}

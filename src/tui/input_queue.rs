@@ -1,0 +1,127 @@
+//! Bounded queue of terminal input, in which Ctrl-C overtakes everything.
+
+use std::collections::VecDeque;
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+
+use super::key_press::KeyPress;
+use super::msg::Msg;
+
+/// Limit of waiting events. Nobody types so far ahead; an unbracketed paste is cut here. As key
+/// presses, this many events take some seconds to process.
+const MAX_BACKLOG: usize = 16_384;
+
+/// Shared by the reading and the drawing thread.
+#[derive(Clone, Debug, Default)]
+pub struct InputQueue(Arc<Mutex<Backlog>>);
+
+#[derive(Debug, Default)]
+struct Backlog {
+    msgs: VecDeque<Msg>,
+    is_interrupted: bool,
+}
+
+impl Backlog {
+    fn is_empty(&self) -> bool {
+        self.msgs.is_empty() && !self.is_interrupted
+    }
+}
+
+impl InputQueue {
+    fn lock_backlog(&self) -> MutexGuard<'_, Backlog> {
+        self.0.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// Returns true if the consumer must be woken. Ctrl-C discards all events before and after it.
+    pub fn push(&self, msgs: Vec<Msg>) -> bool {
+        let mut backlog = self.lock_backlog();
+        let was_empty = backlog.is_empty();
+        if msgs.iter().any(Msg::is_interrupt) {
+            backlog.msgs.clear();
+            backlog.is_interrupted = true;
+        }
+        if !backlog.is_interrupted {
+            let room = MAX_BACKLOG.saturating_sub(backlog.msgs.len());
+            backlog.msgs.extend(msgs.into_iter().take(room));
+        }
+        was_empty && !backlog.is_empty()
+    }
+
+    /// Takes the next event, Ctrl-C first. If `joins` is set, consecutive typed characters are
+    /// returned as one text.
+    pub fn pop_interrupt_first(&self, joins: bool) -> Option<Msg> {
+        let mut backlog = self.lock_backlog();
+        if std::mem::take(&mut backlog.is_interrupted) {
+            return Some(Msg::Key(KeyPress::from_control_letter('c')));
+        }
+        let mut text = String::new();
+        while joins && let Some(c) = backlog.msgs.front().and_then(Msg::typed_char) {
+            text.push(c);
+            backlog.msgs.pop_front();
+        }
+        if text.is_empty() {
+            backlog.msgs.pop_front()
+        } else {
+            Some(Msg::Text(text))
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn keys(names: &str) -> Vec<Msg> {
+        names
+            .split(' ')
+            .map(|name| Msg::Key(KeyPress::from_name(name)))
+            .collect()
+    }
+
+    #[test]
+    fn an_interrupt_passes_everything_before_and_behind_it() {
+        let queue = InputQueue::default();
+        assert!(queue.push(keys("p y")));
+        assert!(!queue.push(keys("q ctrl-c y")), "it is awake already");
+        assert!(!queue.push(keys("p")));
+        assert!(
+            queue
+                .pop_interrupt_first(true)
+                .is_some_and(|msg| msg.is_interrupt())
+        );
+        assert!(queue.pop_interrupt_first(true).is_none());
+        assert!(queue.push(keys("j")));
+    }
+
+    #[test]
+    fn what_nobody_takes_is_bounded_and_an_interrupt_still_passes() {
+        let queue = InputQueue::default();
+        for _ in 0..100 {
+            queue.push(keys(&["j"; 1_000].join(" ")));
+        }
+        assert_eq!(queue.lock_backlog().msgs.len(), MAX_BACKLOG);
+        queue.push(keys("ctrl-c"));
+        assert!(
+            queue
+                .pop_interrupt_first(false)
+                .is_some_and(|msg| msg.is_interrupt())
+        );
+    }
+
+    #[test]
+    fn characters_are_joined_where_they_are_typed_into_a_text() {
+        let queue = InputQueue::default();
+        queue.push(keys("a space ä backspace b"));
+        let names = |joins| {
+            format!(
+                "{:?}",
+                std::iter::from_fn(|| queue.pop_interrupt_first(joins)).collect::<Vec<_>>()
+            )
+        };
+        assert_eq!(
+            names(true),
+            r#"[Text("a ä"), Key(KeyPress("backspace")), Text("b")]"#
+        );
+        queue.push(keys("a b"));
+        assert_eq!(names(false), r#"[Key(KeyPress("a")), Key(KeyPress("b"))]"#);
+    }
+}

@@ -1,0 +1,243 @@
+//! Builds the lines below an unfolded row: paragraphs, named fields and commands.
+
+use ratatui::text::{Line, Span};
+
+use crate::facts::MissingFact;
+use crate::report::Report;
+use crate::report::view::{Detail, wording};
+use crate::rules::{Finding, Outcome};
+use crate::tui::theme::{TextRole, Theme};
+use crate::tui::widgets::columns::labelled_rows;
+use crate::tui::widgets::{diff, text, trace};
+
+/// Columns for a field's name, including the gap. A longer name widens the column.
+const NAME: usize = 10;
+
+fn label_width(name: &str) -> usize {
+    NAME.max(text::width(name) + 1)
+}
+
+pub struct DetailLines {
+    theme: Theme,
+    room: usize,
+    pub lines: Vec<Line<'static>>,
+}
+
+impl DetailLines {
+    pub fn new(theme: Theme, room: usize) -> Self {
+        Self {
+            theme,
+            room,
+            lines: Vec::new(),
+        }
+    }
+
+    pub fn into_indented_lines(self) -> Vec<Line<'static>> {
+        indent_lines(self.lines)
+    }
+
+    pub fn push_paragraph(&mut self, says: &str) {
+        if !says.is_empty() {
+            self.lines
+                .extend(text::wrap(says, self.room).into_iter().map(Line::from));
+        }
+    }
+
+    /// Wraps the text beside the name.
+    pub fn push_field(&mut self, name: &str, says: &str) {
+        self.push_fields(&[(name, says)]);
+    }
+
+    /// Aligns the texts of several fields.
+    pub fn push_fields<N: AsRef<str>>(&mut self, fields: &[(N, &str)]) {
+        let columns = fields
+            .iter()
+            .map(|(name, _)| label_width(name.as_ref()))
+            .max()
+            .unwrap_or(NAME);
+        for (name, says) in fields {
+            let rows = text::wrap(says, self.room.saturating_sub(columns));
+            self.push_rows(name.as_ref(), columns, rows, TextRole::Plain);
+        }
+    }
+
+    /// One command per line; a long command wraps and is never cut.
+    pub fn push_commands<S: AsRef<str>>(&mut self, name: &str, commands: &[S]) {
+        let columns = label_width(name);
+        let room = self.room.saturating_sub(columns);
+        let rows: Vec<String> = commands
+            .iter()
+            .flat_map(|command| text::wrap(command.as_ref(), room))
+            .collect();
+        self.push_rows(name, columns, rows, TextRole::Code);
+    }
+
+    fn push_rows(&mut self, name: &str, columns: usize, rows: Vec<String>, role: TextRole) {
+        let name = (name, self.theme.role_style(TextRole::Dim));
+        self.lines.extend(labelled_rows(
+            name,
+            columns,
+            rows,
+            self.theme.role_style(role),
+        ));
+    }
+
+    pub fn push_empty_line(&mut self) {
+        self.lines.push(Line::default());
+    }
+
+    /// Adds evidence and sources, and before them the rule's reason unless `told` already contains
+    /// that reason.
+    pub fn push_reasons(&mut self, report: &Report, finding: &Finding, told: &[Detail]) {
+        let is_it = |detail: &Detail| match detail {
+            Detail::Sentence(says) | Detail::Continuation(says) => {
+                *says.to_string() == *finding.because
+            }
+            _ => false,
+        };
+        if !told.iter().any(is_it) {
+            self.push_paragraph(&finding.because);
+        }
+        // If a finding has advice, the advice is its fix.
+        if let Some(remedy) = finding
+            .remedy
+            .as_ref()
+            .filter(|_| finding.advice.is_empty() && told.is_empty())
+        {
+            self.push_field("fix", &remedy.text);
+        }
+        let was = wording::original_level_suffix(report, &finding.rule);
+        self.push_field(
+            "rule",
+            &format!("{} ({}){was}", finding.rule, finding.confidence.as_str()),
+        );
+        for evidence in report.studies_behind_rule(&finding.rule) {
+            self.push_field("evidence", &evidence.lines().join(" · "));
+        }
+        if !finding.refs.is_empty() {
+            self.push_field("sources", &finding.refs.join(" · "));
+        }
+    }
+
+    pub fn push_report_details(&mut self, told: &[Detail]) {
+        for detail in told {
+            match detail {
+                Detail::Sentence(says) => self.push_paragraph(&says.to_string()),
+                Detail::Field(label, says) | Detail::Verbose(label, says) => {
+                    self.push_field(label, &says.to_string());
+                }
+                Detail::Continuation(says) => self.push_field("", &says.to_string()),
+                Detail::Diff { before, after, .. } => self.push_diff(before, after),
+                Detail::Commands(label, commands) => self.push_commands(label, commands),
+                Detail::UserCommand(own) => {
+                    self.push_field(
+                        "yours",
+                        &format!("{}: {}", own.purpose.as_str(), own.command),
+                    );
+                    self.push_field("", &own.origin_sentence());
+                }
+            }
+        }
+    }
+
+    fn push_diff(&mut self, before: &[String], after: &[String]) {
+        let rows = diff::diff_lines(before, after, self.theme, self.room.saturating_sub(NAME));
+        for (i, mut line) in rows.into_iter().enumerate() {
+            let name = if i == 0 { "result" } else { "" };
+            line.spans.insert(
+                0,
+                Span::styled(
+                    text::pad_or_truncate(name, NAME),
+                    self.theme.role_style(TextRole::Dim),
+                ),
+            );
+            self.lines.push(line);
+        }
+    }
+
+    pub fn push_missing_fact(&mut self, need: &MissingFact) {
+        self.push_field(
+            "missing",
+            &format!("{} of {}", need.fact, wording::subject_name(&need.subject)),
+        );
+        self.push_field("why", &wording::missing_fact_reason(need));
+        if let Some(remedy) = &need.remedy {
+            self.push_field("fix", &remedy.to_string());
+        }
+    }
+
+    /// Lists the alternative sets of missing facts; any set would decide the rule.
+    pub fn push_missing_fact_sets(&mut self, finding: &Finding) {
+        let Outcome::Undecided { needs } = &finding.outcome else {
+            return;
+        };
+        for (i, set) in needs.iter().enumerate() {
+            self.push_paragraph(if i == 0 { "Needed to decide:" } else { "or:" });
+            for need in set {
+                self.push_missing_fact(need);
+            }
+        }
+    }
+
+    pub fn push_trace(&mut self, finding: &Finding) {
+        self.push_empty_line();
+        let head = format!(
+            "{} on {}: {}",
+            finding.rule,
+            finding.subject,
+            finding.outcome.as_str()
+        );
+        let head = text::wrap(&head, self.room).into_iter();
+        self.lines
+            .extend(head.map(|row| Line::styled(row, self.theme.role_style(TextRole::Dim))));
+        if let Some(trace) = &finding.trace {
+            self.lines
+                .extend(trace::trace_lines(trace, self.theme, self.room));
+        }
+    }
+}
+
+pub fn indent_lines(mut lines: Vec<Line<'static>>) -> Vec<Line<'static>> {
+    for line in &mut lines {
+        line.spans.insert(0, Span::raw("  "));
+    }
+    lines
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::facts::Choice as _;
+    use crate::facts::catalog::target::DirectoryRole;
+
+    #[test]
+    fn names_of_a_list_stand_whole_and_what_they_are_beneath_each_other() {
+        let names: Vec<String> = DirectoryRole::ALL
+            .iter()
+            .map(|role| format!("  {role}"))
+            .collect();
+        let fields: Vec<(&str, &str)> = names
+            .iter()
+            .map(|name| (name.as_str(), "/srv/db"))
+            .collect();
+        let mut details = DetailLines::new(
+            Theme {
+                colour: false,
+                ascii: false,
+            },
+            60,
+        );
+        details.push_fields(&fields);
+        let lines: Vec<String> = details.lines.iter().map(ToString::to_string).collect();
+        let places: Vec<Option<usize>> = lines.iter().map(|line| line.find("/srv/db")).collect();
+        assert!(
+            places
+                .iter()
+                .all(|place| place.is_some() && *place == places[0]),
+            "{lines:#?}"
+        );
+        for (name, line) in names.iter().zip(&lines) {
+            assert!(line.starts_with(&format!("{name} ")), "{line}");
+        }
+    }
+}

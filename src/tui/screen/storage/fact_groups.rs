@@ -1,0 +1,173 @@
+//! Groups the facts of a layer. Facts that decide come first, then speed and health; identity and
+//! the rest are folded.
+//!
+//! A row shows label and value; the details show name and source.
+
+use std::collections::BTreeSet;
+
+use super::fact_line::{FactLine, FactState};
+use crate::facts::{FactGroup, Subject, catalog};
+use crate::report::Report;
+use crate::report::view::wording;
+use crate::rules::{Level, Outcome, Trace};
+use crate::tui::data::Data;
+use crate::tui::rule_results::RuleResult;
+use crate::tui::theme::{TextRole, Theme};
+use crate::tui::widgets::columns::{Column, StyledText};
+use crate::tui::widgets::text;
+
+#[derive(Clone, Copy, PartialEq, Eq)]
+pub enum FactDisplayGroup {
+    /// Flush handling, facts behind findings, and facts that a rule needs.
+    Decides,
+    Speed,
+    Health,
+    Identity,
+    Other,
+}
+
+impl FactDisplayGroup {
+    /// In the order of the screen.
+    pub const ALL: [Self; 5] = [
+        Self::Decides,
+        Self::Speed,
+        Self::Health,
+        Self::Identity,
+        Self::Other,
+    ];
+
+    pub fn title(self) -> &'static str {
+        match self {
+            Self::Decides => "Decides",
+            Self::Speed => "Speed and shape",
+            Self::Health => "Health",
+            Self::Identity => "Identity",
+            Self::Other => "Other facts",
+        }
+    }
+
+    /// True if the group is folded until the user unfolds it.
+    pub fn is_folded_by_default(self) -> bool {
+        matches!(self, Self::Identity | Self::Other)
+    }
+
+    /// Facts in `decides` belong to the group Decides, even if the catalogue has another group for
+    /// them.
+    pub fn for_fact(fact: &str, decides: &BTreeSet<&str>) -> Self {
+        let group = catalog::find_by_name(fact).map_or(FactGroup::Other, |info| info.group);
+        match group {
+            _ if decides.contains(fact) => Self::Decides,
+            FactGroup::Flushes => Self::Decides,
+            FactGroup::Speed => Self::Speed,
+            FactGroup::Health => Self::Health,
+            FactGroup::Identity => Self::Identity,
+            FactGroup::Other => Self::Other,
+        }
+    }
+}
+
+/// Facts of a subject behind applying findings, and missing facts that would decide a rule.
+pub fn deciding_facts<'a>(
+    data: &'a Data,
+    report: &'a Report,
+    subject: &Subject,
+) -> BTreeSet<&'a str> {
+    let mut facts = BTreeSet::new();
+    let applying = data
+        .focus
+        .rules
+        .iter()
+        .filter(|rule| rule.result == RuleResult::Applies);
+    for finding in applying.flat_map(|rule| rule.findings_in(report)) {
+        let counts = finding.outcome == Outcome::Applies && finding.level > Level::Keep;
+        if let Some(trace) = finding.trace.as_deref().filter(|_| counts) {
+            collect_seen_facts(trace, subject, &mut facts);
+        }
+    }
+    let needs = data
+        .focus
+        .needs
+        .iter()
+        .filter(|(need, _)| need.subject == *subject);
+    facts.extend(needs.map(|(need, _)| need.fact.as_str()));
+    facts
+}
+
+fn collect_seen_facts<'a>(trace: &'a Trace, subject: &Subject, facts: &mut BTreeSet<&'a str>) {
+    facts.extend(
+        trace
+            .seen
+            .as_ref()
+            .filter(|seen| seen.subject == *subject)
+            .map(|seen| seen.fact),
+    );
+    for kid in &trace.kids {
+        collect_seen_facts(kid, subject, facts);
+    }
+}
+
+/// In columns; the details show the whole value.
+const MAX_VALUE_WIDTH: usize = 160;
+
+const MAX_SOURCE_WIDTH: usize = 30;
+
+/// Mark, name, value, source.
+pub const COLUMNS: [Column; 4] = [
+    Column::new_cuttable(1),
+    Column::new_wrapping(36),
+    Column::new_wrapping(24),
+    Column::new_cuttable(10),
+];
+
+pub fn full_fact_cells(fact: &FactLine<'_>, theme: Theme) -> Vec<StyledText> {
+    let (mark, says, role, source) = match &fact.state {
+        FactState::Known(value, source) => {
+            ("", value.clone(), TextRole::Plain, shorten_source(source))
+        }
+        FactState::Unknown(need, is_gap) => {
+            let remedy = need
+                .remedy
+                .as_ref()
+                .map(|remedy| format!(" → {remedy}"))
+                .unwrap_or_default();
+            let (mark, role) = if *is_gap {
+                ("?", TextRole::Doubt)
+            } else {
+                ("", TextRole::Dim)
+            };
+            (
+                mark,
+                format!("unknown: {}{remedy}", wording::missing_fact_reason(need)),
+                role,
+                String::new(),
+            )
+        }
+    };
+    vec![
+        (mark.to_owned(), theme.role_style(TextRole::Doubt)),
+        (fact.name.to_owned(), theme.role_style(TextRole::Plain)),
+        (says, theme.role_style(role)),
+        (source, theme.role_style(TextRole::Dim)),
+    ]
+}
+
+/// A path keeps its end, other text its beginning.
+fn shorten_source(source: &str) -> String {
+    if source.starts_with('/') {
+        text::truncate_start(source, MAX_SOURCE_WIDTH)
+    } else {
+        text::truncate_to_width(source, MAX_SOURCE_WIDTH)
+    }
+}
+
+pub fn short_fact_cells(fact: &FactLine<'_>, theme: Theme) -> Vec<StyledText> {
+    let label = catalog::find_by_name(fact.name)
+        .map_or_else(|| fact.name.to_owned(), crate::facts::KeyInfo::label);
+    let mut cells = full_fact_cells(fact, theme);
+    if let [_, name, says, source] = cells.as_mut_slice() {
+        *name = (label, theme.role_style(TextRole::Dim));
+        says.0 = text::truncate_to_width(&says.0, MAX_VALUE_WIDTH);
+        source.0.clear();
+    }
+    cells
+}

@@ -1,0 +1,318 @@
+//! Facts of one layer, and the verdict's evidence about the layer. The facts are grouped, or flat
+//! while a filter is active.
+
+use ratatui::text::{Line, Span};
+
+use super::fact_groups::{self, FactDisplayGroup};
+use super::fact_line::{FactLine, FactState};
+use super::layer::StackNode;
+use crate::durability::Evidence;
+use crate::facts::{MissingFact, Reading, Scope, Subject, catalog};
+use crate::report::Report;
+use crate::report::view::target::heading_with_reservations;
+use crate::report::view::wording;
+use crate::tui::data::Data;
+use crate::tui::page::{Block, EnterEffect, PageState};
+use crate::tui::raw_answers::RawAnswers;
+use crate::tui::screen::detail_lines::DetailLines;
+use crate::tui::theme::{TextRole, Theme};
+use crate::tui::widgets::columns::{self, StyledText};
+
+pub struct LayerDetails<'a> {
+    subject: &'a Subject,
+    /// All facts of the layer, including unknown ones.
+    known: Vec<FactLine<'a>>,
+    evidence: Vec<&'a Evidence>,
+    /// `None` for layers below the target.
+    verdict: Option<String>,
+    data: &'a Data,
+    report: &'a Report,
+}
+
+impl<'a> LayerDetails<'a> {
+    /// `is_top` marks the target, whose details also contain the verdict, and evidence about
+    /// subjects that the screen does not show.
+    pub fn new(data: &'a Data, report: &'a Report, subject: &'a Subject, is_top: bool) -> Self {
+        let mut known: Vec<FactLine<'a>> = report
+            .facts
+            .rows_of(subject)
+            .map(|row| fact_line(subject, row.fact, row.reading))
+            .collect();
+        // A fact that no collector read has no row in the report, but a rule may need the fact.
+        for (need, _) in data
+            .focus
+            .needs
+            .iter()
+            .filter(|(need, _)| need.subject == *subject)
+        {
+            if !known.iter().any(|fact| fact.name == need.fact) {
+                known.push(FactLine {
+                    name: &need.fact,
+                    state: FactState::Unknown(Box::new(need.clone()), true),
+                });
+            }
+        }
+        let concerned = |of: &Subject| of.scope() == Scope::Host || data.focus.related.contains(of);
+        let about =
+            |piece: &&Evidence| piece.subject == *subject || is_top && !concerned(&piece.subject);
+        let mut evidence: Vec<&Evidence> = Vec::new();
+        let paths = data
+            .verdict()
+            .into_iter()
+            .flat_map(|verdict| &verdict.paths);
+        for piece in paths.flat_map(|path| &path.evidence).filter(about) {
+            if !evidence.contains(&piece) {
+                evidence.push(piece);
+            }
+        }
+        let verdict = data.verdict().filter(|_| is_top);
+        let verdict = verdict.map(|verdict| {
+            let more = [&verdict.second_fault, &verdict.host_loss].map(String::as_str);
+            let says = std::iter::once(verdict.sentence.as_str())
+                .chain(more)
+                .filter(|says| !says.is_empty());
+            format!(
+                "{}: {}",
+                heading_with_reservations(verdict),
+                says.collect::<Vec<_>>().join(" ")
+            )
+        });
+        Self {
+            subject,
+            known,
+            evidence,
+            verdict,
+            data,
+            report,
+        }
+    }
+
+    /// Number of facts that are unknown but could be read.
+    pub fn count_readable_unknowns(&self) -> usize {
+        self.known
+            .iter()
+            .filter(|fact| fact.is_unknown_but_readable())
+            .count()
+    }
+
+    /// A fact matches a filter by its own text or by the layer's text.
+    fn matching_facts<'s>(
+        &'s self,
+        state: &'s PageState,
+        layer: &'s str,
+    ) -> impl Iterator<Item = &'s FactLine<'a>> {
+        self.known.iter().filter(move |fact| {
+            (!state.only_unknown || fact.is_unknown_but_readable())
+                && state.passes_filter(&format!("{layer} {}", fact.search_text()))
+        })
+    }
+
+    pub fn matching_names_and_evidence<'s>(
+        &'s self,
+        state: &'s PageState,
+        layer: &'s str,
+    ) -> impl Iterator<Item = &'s str> {
+        let evidence = self
+            .matching_evidence(state, layer)
+            .map(|piece| piece.text.as_str());
+        self.matching_facts(state, layer)
+            .map(|fact| fact.name)
+            .chain(evidence)
+    }
+
+    fn matching_evidence<'s>(
+        &'s self,
+        state: &'s PageState,
+        layer: &'s str,
+    ) -> impl Iterator<Item = &'s Evidence> {
+        let wanted = move |piece: &&Evidence| {
+            let said = format!(
+                "{layer} {} {} {}",
+                piece.layer.as_str(),
+                piece.text,
+                piece.source
+            );
+            !state.only_unknown && state.passes_filter(&said)
+        };
+        self.evidence.iter().copied().filter(wanted)
+    }
+
+    /// `state` contains the filter, and `place` the unfolded blocks.
+    pub fn detail_blocks(
+        &self,
+        layer: &StackNode<'_>,
+        state: &PageState,
+        place: &PageState,
+        theme: Theme,
+        room: usize,
+    ) -> Vec<Block> {
+        let said = layer.search_text();
+        let mut blocks = Vec::new();
+        let mut details = DetailLines::new(theme, room);
+        if let Some(verdict) = self
+            .verdict
+            .as_ref()
+            .filter(|verdict| !state.only_unknown && state.passes_filter(verdict))
+        {
+            details.push_paragraph(verdict);
+        }
+        for piece in self.matching_evidence(state, &said) {
+            let source = if piece.source.is_empty() {
+                String::new()
+            } else {
+                format!(" ({})", piece.source)
+            };
+            let says = format!("{}: {}{source}", piece.standing.as_str(), piece.text);
+            details.push_field(piece.layer.as_str(), &says);
+        }
+        if !details.lines.is_empty() {
+            blocks.push(Block::new_text(details.lines));
+        }
+        let facts: Vec<&FactLine<'_>> = self.matching_facts(state, &said).collect();
+        if state.only_unknown || state.has_filter_text() || state.with_sources {
+            blocks.extend(self.fact_blocks(&facts, fact_groups::full_fact_cells, place, room));
+        } else {
+            blocks.extend(self.group_blocks(&facts, place, room));
+        }
+        blocks
+    }
+
+    /// Deciding facts first.
+    fn group_blocks(&self, facts: &[&FactLine<'_>], place: &PageState, room: usize) -> Vec<Block> {
+        let theme = self.data.theme;
+        let decides = fact_groups::deciding_facts(self.data, self.report, self.subject);
+        let mut blocks = Vec::new();
+        // If all groups would be folded, none is folded.
+        let folds = facts
+            .iter()
+            .any(|fact| !FactDisplayGroup::for_fact(fact.name, &decides).is_folded_by_default());
+        for group in FactDisplayGroup::ALL {
+            let of_group: Vec<&FactLine<'_>> = facts
+                .iter()
+                .copied()
+                .filter(|fact| FactDisplayGroup::for_fact(fact.name, &decides) == group)
+                .collect();
+            if of_group.is_empty() {
+                continue;
+            }
+            let heading = Span::styled(group.title(), theme.role_style(TextRole::Heading));
+            let key = format!("group {} {}", self.subject, group.title());
+            let is_folded = folds && group.is_folded_by_default();
+            let is_open = !is_folded || place.is_unfolded(&key);
+            if is_folded {
+                let says = format!("   {}", wording::count_noun(of_group.len(), "fact"));
+                let line = Line::from(vec![
+                    heading,
+                    Span::styled(says, theme.role_style(TextRole::Dim)),
+                ]);
+                blocks.push(Block::new_selectable_item(
+                    key,
+                    EnterEffect::Unfold,
+                    vec![line],
+                ));
+            } else {
+                blocks.push(Block::new_text(vec![Line::default(), Line::from(heading)]));
+            }
+            if is_open {
+                blocks.extend(self.fact_blocks(
+                    &of_group,
+                    fact_groups::short_fact_cells,
+                    place,
+                    room,
+                ));
+            }
+        }
+        blocks
+    }
+
+    fn fact_blocks(
+        &self,
+        facts: &[&FactLine<'_>],
+        cells: fn(&FactLine<'_>, Theme) -> Vec<StyledText>,
+        place: &PageState,
+        room: usize,
+    ) -> Vec<Block> {
+        let theme = self.data.theme;
+        let rows: Vec<Vec<StyledText>> = facts.iter().map(|fact| cells(fact, theme)).collect();
+        let block = |(mut lines, fact): (Vec<Line<'static>>, &&FactLine<'_>)| {
+            let key = format!("fact {} {}", self.subject, fact.name);
+            if place.is_unfolded(&key) {
+                lines.extend(fact_detail_lines(
+                    fact,
+                    &self.data.raw,
+                    theme,
+                    room.saturating_sub(2),
+                ));
+            }
+            let mut block = Block::new_selectable_item(key, EnterEffect::Unfold, lines)
+                .with_issue(fact.is_unknown_but_readable());
+            block.fact = Some((self.subject.clone(), fact.name.to_owned()));
+            block
+        };
+        columns::wrapped_rows(&rows, &fact_groups::COLUMNS, room)
+            .into_iter()
+            .zip(facts)
+            .map(block)
+            .collect()
+    }
+}
+
+fn fact_line<'a>(
+    subject: &Subject,
+    name: &'a str,
+    reading: &Reading<crate::facts::Value>,
+) -> FactLine<'a> {
+    let state = match reading {
+        Reading::Known { value, source } => {
+            FactState::Known(catalog::format_value(name, value), source.to_string())
+        }
+        Reading::Unknown {
+            why,
+            detail,
+            remedy,
+        } => {
+            let need = MissingFact {
+                subject: subject.clone(),
+                fact: name.to_owned(),
+                why: *why,
+                detail: detail.clone(),
+                remedy: remedy.clone(),
+            };
+            FactState::Unknown(Box::new(need), reading.is_gap())
+        }
+    };
+    FactLine { name, state }
+}
+
+fn fact_detail_lines(
+    fact: &FactLine<'_>,
+    raw: &RawAnswers,
+    theme: Theme,
+    room: usize,
+) -> Vec<Line<'static>> {
+    let mut details = DetailLines::new(theme, room);
+    details.push_field("fact", fact.name);
+    match &fact.state {
+        FactState::Known(value, source) => {
+            details.push_field("value", value);
+            details.push_field("source", source);
+            details.push_commands("reads", raw.cached_lines(source, value));
+        }
+        FactState::Unknown(need, _) => {
+            details.push_field("why", &wording::missing_fact_reason(need));
+            if let Some(remedy) = &need.remedy {
+                details.push_field("fix", &remedy.to_string());
+            }
+        }
+    }
+    if let Some(info) = catalog::find_by_name(fact.name) {
+        details.push_field("means", info.doc.trim());
+    }
+    details.push_empty_line();
+    details.into_indented_lines()
+}
+
+pub fn indent_block(mut block: Block) -> Block {
+    block.lines = crate::tui::screen::detail_lines::indent_lines(block.lines);
+    block
+}

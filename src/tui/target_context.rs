@@ -1,0 +1,245 @@
+//! The part of a report that concerns the chosen target, computed once when the report or the
+//! target changes.
+//!
+//! Drawing then never searches the report. The order of all targets is shared, because computing
+//! that order on a large host takes longer than a key press may.
+
+use std::collections::BTreeSet;
+use std::sync::{Arc, LazyLock};
+
+use super::rule_results::{RuleSummary, summarize_rules};
+use crate::facts::{MissingFact, Scope, Subject};
+use crate::report::view::{AdviceSections, indices_worst_first};
+use crate::report::{Report, TargetSummary, missing_facts};
+use crate::rules::{Level, Outcome};
+
+/// Indices into the report's lists, and the missing facts of the target.
+#[derive(Clone, Debug, Default)]
+pub struct TargetContext {
+    pub target: Option<Subject>,
+    pub title: String,
+    pub position: usize,
+    /// Position counted from the worst target, from 0, and the number of targets.
+    pub place: (usize, usize),
+    pub cluster: Option<Subject>,
+    pub verdict: Option<usize>,
+    pub plan: Option<usize>,
+    pub probe: Option<usize>,
+    pub advised: AdviceSections,
+    /// Indices of undecided findings, most severe level first.
+    pub undecided: Vec<usize>,
+    /// Subjects with a finding of level warning or above.
+    pub issues: BTreeSet<Subject>,
+    pub rules: Vec<RuleSummary>,
+    /// Subjects whose findings concern the target; the host is not listed.
+    pub related: BTreeSet<Subject>,
+    /// Number of unknown facts about the target's subjects and the host.
+    pub unknown_count: usize,
+    /// Missing facts, each with the rules that need the fact; facts for the verdict come first.
+    pub needs: Vec<(MissingFact, Vec<String>)>,
+    shared: Arc<TargetOrder>,
+}
+
+#[derive(Debug, Default)]
+struct TargetOrder {
+    /// Indices of the targets, worst first.
+    order: Vec<usize>,
+}
+
+impl TargetContext {
+    /// Selects the wanted target, or the worst one if the report lacks the wanted target.
+    pub fn new(report: &Report, wanted: Option<&Subject>) -> Self {
+        let whole = TargetOrder {
+            order: indices_worst_first(report),
+        };
+        Self::for_target(report, wanted, &Arc::new(whole))
+    }
+
+    /// Selects the next target, counted from the worst; the first follows the last.
+    pub fn next_target(&self, report: &Report) -> Self {
+        let order = &self.shared.order;
+        let next = order
+            .get(self.place.0.saturating_add(1))
+            .or_else(|| order.first());
+        let next = next
+            .and_then(|at| report.targets.get(*at))
+            .map(|summary| &summary.target);
+        Self::for_target(report, next, &self.shared)
+    }
+
+    /// Wraps from the first target to the last.
+    pub fn previous_target(&self, report: &Report) -> Self {
+        let last = self.place.1.saturating_sub(1);
+        self.target_at(report, self.place.0.checked_sub(1).unwrap_or(last))
+    }
+
+    /// Selects the target at this position, counted from the worst.
+    pub fn target_at(&self, report: &Report, place: usize) -> Self {
+        let wanted = self
+            .shared
+            .order
+            .get(place)
+            .and_then(|at| report.targets.get(*at));
+        Self::for_target(report, wanted.map(|summary| &summary.target), &self.shared)
+    }
+
+    pub fn targets_worst_first<'r>(
+        &self,
+        report: &'r Report,
+    ) -> impl Iterator<Item = &'r TargetSummary> {
+        self.shared
+            .order
+            .iter()
+            .filter_map(|at| report.targets.get(*at))
+    }
+
+    fn for_target(report: &Report, wanted: Option<&Subject>, whole: &Arc<TargetOrder>) -> Self {
+        let order = &whole.order;
+        let is_wanted =
+            |at: &usize| report.targets.get(*at).map(|summary| &summary.target) == wanted;
+        let place = order.iter().position(is_wanted).unwrap_or(0);
+        let Some((at, summary)) = order
+            .get(place)
+            .and_then(|at| Some((*at, report.targets.get(*at)?)))
+        else {
+            return Self::default();
+        };
+        let target = &summary.target;
+        let mut focus = Self {
+            target: Some(target.clone()),
+            title: summary.title.clone(),
+            position: at,
+            place: (place, order.len()),
+            shared: Arc::clone(whole),
+            cluster: summary.cluster.clone(),
+            verdict: report
+                .verdicts
+                .iter()
+                .position(|verdict| verdict.target == *target),
+            plan: report.plans.iter().position(|plan| plan.target == *target),
+            probe: report
+                .probes
+                .iter()
+                .position(|probe| probe.target == *target),
+            ..Self::default()
+        };
+        focus.related = summary.subjects.iter().cloned().collect();
+        focus.advised = AdviceSections::new(report, summary);
+        focus.classify_findings(report);
+        focus.rules = summarize_rules(report, &focus.related);
+        focus.needs = focus.missing_facts(report);
+        focus.unknown_count = focus
+            .count_unknown_readings(report)
+            .saturating_add(focus.count_uncollected_facts(report));
+        focus
+    }
+
+    fn classify_findings(&mut self, report: &Report) {
+        for (at, finding) in report.findings.iter().enumerate() {
+            if !self.concerns_target(&finding.subject) {
+                continue;
+            }
+            if finding.level >= Level::Warning && finding.outcome == Outcome::Applies {
+                self.issues.insert(finding.subject.clone());
+            }
+            if matches!(finding.outcome, Outcome::Undecided { .. }) {
+                self.undecided.push(at);
+            }
+        }
+        let level = |at: &usize| {
+            std::cmp::Reverse(report.findings.get(*at).map_or(Level::Keep, |f| f.level))
+        };
+        self.undecided.sort_by_key(level);
+    }
+
+    fn missing_facts(&self, report: &Report) -> Vec<(MissingFact, Vec<String>)> {
+        let Some(summary) = report.targets.get(self.position) else {
+            return Vec::new();
+        };
+        let about = self
+            .undecided
+            .iter()
+            .filter_map(|at| report.findings.get(*at));
+        let all = missing_facts::target_missing_facts(report, summary, about);
+        all.into_iter()
+            .map(|needed| (needed.need, needed.rules))
+            .collect()
+    }
+
+    /// The host concerns every target.
+    pub fn concerns_target(&self, subject: &Subject) -> bool {
+        subject.scope() == Scope::Host || self.related.contains(subject)
+    }
+
+    /// The host comes first.
+    pub fn subjects(&self) -> impl Iterator<Item = &Subject> {
+        static HOST: LazyLock<Subject> = LazyLock::new(Subject::host);
+        let others = self
+            .related
+            .iter()
+            .filter(|subject| subject.scope() != Scope::Host);
+        std::iter::once(&*HOST).chain(others)
+    }
+
+    /// Counts facts that a collector tried to read and that stayed unknown.
+    fn count_unknown_readings(&self, report: &Report) -> usize {
+        let rows = self
+            .subjects()
+            .flat_map(|subject| report.facts.rows_of(subject));
+        rows.filter(|row| row.reading.is_gap()).count()
+    }
+
+    /// Counts missing facts that no collector tried to read.
+    fn count_uncollected_facts(&self, report: &Report) -> usize {
+        let was_asked = |need: &MissingFact| {
+            report
+                .facts
+                .rows_of(&need.subject)
+                .any(|row| row.fact == need.fact && row.reading.is_gap())
+        };
+        self.needs
+            .iter()
+            .filter(|(need, _)| !was_asked(need))
+            .count()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::report::sample_reports;
+    use crate::tui::test_sessions::report_with_two_targets;
+
+    #[test]
+    fn round_and_round_every_target_is_looked_at_as_if_it_were_the_only_one() {
+        let report = report_with_two_targets();
+        let first = TargetContext::new(&report, None);
+        let mut focus = first.clone();
+        for _ in 0..report.targets.len() {
+            focus = focus.next_target(&report);
+            let alone = TargetContext::new(&report, focus.target.as_ref());
+            assert_eq!(format!("{focus:?}"), format!("{alone:?}"));
+        }
+        assert_eq!(focus.target, first.target);
+    }
+
+    /// A fact can be unknown in the report and also be needed by a rule.
+    #[test]
+    fn no_unknown_fact_is_counted_twice() {
+        for report in [report_with_two_targets(), sample_reports::at_risk()] {
+            for summary in &report.targets {
+                let focus = TargetContext::new(&report, Some(&summary.target));
+                let own = report
+                    .readable_unknown_facts()
+                    .filter(|row| focus.concerns_target(row.subject));
+                let asked = own.map(|row| (row.subject, row.fact));
+                let needed = focus
+                    .needs
+                    .iter()
+                    .map(|(need, _)| (&need.subject, need.fact.as_str()));
+                let all: BTreeSet<(&Subject, &str)> = asked.chain(needed).collect();
+                assert_eq!(focus.unknown_count, all.len());
+            }
+        }
+    }
+}

@@ -1,0 +1,177 @@
+use super::{change_page_state, show_screen};
+use crate::facts::catalog::postgres::WalSyncMethod;
+use crate::measure::{Measurement, measurement_sentence};
+use crate::report::latency::sync_method_in_force;
+use crate::report::{Plan, ProbeResult};
+use crate::tui::data::{Activity, ProbeOutcome};
+use crate::tui::export;
+use crate::tui::hypothesis::AssumedHost;
+use crate::tui::job::{JobId, JobProgress, JobResult};
+use crate::tui::model::{Model, Overlay};
+use crate::tui::msg::SideEffect;
+use crate::tui::page::Motion;
+use crate::tui::screen_id::ScreenId;
+
+/// Ignores progress of any job except the running one.
+pub(super) fn handle_job_progress(
+    model: &mut Model,
+    from: JobId,
+    partial: JobProgress,
+) -> Vec<SideEffect> {
+    if model.data.activity.job_id() != Some(from) {
+        return Vec::new();
+    }
+    match (partial, &mut model.data.activity) {
+        (JobProgress::Reading(now), Activity::Collecting { what, .. }) => *what = now,
+        (JobProgress::Probing(mut now), Activity::Probing { progress, .. }) => {
+            // Most messages contain no figures, so the last figures stay until newer ones arrive.
+            if now.interim.is_none()
+                && let Some(before) = progress.take()
+            {
+                (now.interim, now.histogram) = (before.interim, before.histogram);
+            }
+            *progress = Some(now);
+        }
+        (JobProgress::Report(report), _) => model.show_partial_report(report),
+        (JobProgress::Rules(rules), _) => model.data.rules = rules,
+        _ => {}
+    }
+    Vec::new()
+}
+
+pub(super) fn handle_job_result(
+    model: &mut Model,
+    from: JobId,
+    result: JobResult,
+) -> Vec<SideEffect> {
+    let Some(result) = export::consume_export_result(model, from, result) else {
+        return Vec::new();
+    };
+    let Some(result) = model.data.raw.take_raw_result(result) else {
+        return Vec::new();
+    };
+    if model.data.activity.job_id() != Some(from) {
+        return Vec::new();
+    }
+    let activity = std::mem::replace(&mut model.data.activity, Activity::Idle);
+    match (result, activity) {
+        (JobResult::Report(report), Activity::Replanning { .. }) => {
+            model.show_report(report);
+            let wish = model
+                .data
+                .plan()
+                .and_then(Plan::requested_filesystem_sentence);
+            model.notice =
+                Some(wish.unwrap_or_else(|| "the plan uses the first choice".to_owned()));
+            return reevaluate_assumptions(model);
+        }
+        (JobResult::Report(report), activity) => {
+            if let Activity::Probing {
+                target, progress, ..
+            } = activity
+            {
+                let found = report.probes.iter().find(|probe| probe.target == target);
+                // The probe screen itself shows the result.
+                let elsewhere = model.screen != ScreenId::Probe;
+                let cluster = report.targets.iter().find(|about| about.target == target);
+                let in_force =
+                    sync_method_in_force(&report, cluster.and_then(|about| about.cluster.as_ref()));
+                let says = |probe: &ProbeResult| probe_notice(&probe.measurement, in_force);
+                model.notice = found.filter(|_| elsewhere).map(says);
+                let histogram = progress
+                    .map(|progress| progress.histogram)
+                    .unwrap_or_default();
+                model.data.last_probe = Some(ProbeOutcome {
+                    target,
+                    histogram,
+                    error: None,
+                });
+            }
+            model.show_report(report);
+            return reevaluate_assumptions(model);
+        }
+        (JobResult::AssumedHost(found), Activity::Assuming { .. }) => {
+            show_assumed_host(model, found)
+        }
+        (JobResult::Failed(why), Activity::Assuming { .. }) => {
+            if let Some(Overlay::WhatIf(picker)) = &mut model.overlay {
+                picker.mistake = Some(why);
+            } else {
+                model.data.assumed_host = None;
+                model.notice = Some(format!("assumptions dropped: {why}"));
+            }
+        }
+        (JobResult::Plan(lines), Activity::Planning { target, .. }) => {
+            model.overlay = Some(Overlay::Confirm {
+                target,
+                plan: Ok(lines),
+            });
+        }
+        (JobResult::Failed(why), Activity::Planning { target, .. }) => {
+            model.overlay = Some(Overlay::Confirm {
+                target,
+                plan: Err(why),
+            });
+        }
+        (
+            JobResult::Failed(why),
+            Activity::Probing {
+                target, cancelled, ..
+            },
+        ) => {
+            let how = if cancelled { "was cancelled" } else { "failed" };
+            let said = format!("the probe {how}: {why}");
+            model.notice = (model.screen != ScreenId::Probe).then(|| said.clone());
+            let before = model
+                .data
+                .last_probe
+                .take()
+                .filter(|before| before.target == target);
+            let histogram = before.map(|before| before.histogram).unwrap_or_default();
+            model.data.last_probe = Some(ProbeOutcome {
+                target,
+                histogram,
+                error: Some(said),
+            });
+        }
+        (JobResult::Failed(why), Activity::Replanning { .. }) => model.notice = Some(why),
+        (JobResult::Failed(why), _) => {
+            model.notice = Some(format!("reading the host failed: {why}"));
+        }
+        (_, _) => {}
+    }
+    Vec::new()
+}
+
+fn probe_notice(found: &Measurement, in_force: Option<WalSyncMethod>) -> String {
+    let how = if found.cancelled {
+        "cancelled, results kept"
+    } else {
+        "measured"
+    };
+    format!("{how}: {}", measurement_sentence(found, in_force))
+}
+
+/// From other screens than the overview, opens Advice, where the differences are listed.
+fn show_assumed_host(model: &mut Model, supposed: Box<AssumedHost>) {
+    model.data.assumed_host = Some(supposed);
+    if matches!(model.overlay, Some(Overlay::WhatIf(_))) {
+        model.overlay = None;
+        if model.screen != ScreenId::Overview {
+            show_screen(model, ScreenId::Advice);
+        }
+        change_page_state(model, |page, state, height| {
+            page.apply_motion(state, Motion::Top, height);
+        });
+    }
+}
+
+/// A new reading or measurement invalidates the evaluation of the assumptions.
+fn reevaluate_assumptions(model: &mut Model) -> Vec<SideEffect> {
+    let all = model.data.assumed_facts().to_vec();
+    if all.is_empty() {
+        Vec::new()
+    } else {
+        vec![model.start_assuming(all)]
+    }
+}

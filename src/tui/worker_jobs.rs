@@ -1,0 +1,189 @@
+//! Runs background jobs, each on its own thread, and sends progress and results as messages.
+//!
+//! A panic in the caller's [`Worker`] ends only that job; the screen stays and reports the failure.
+
+use std::any::Any;
+use std::collections::BTreeMap;
+use std::panic::{AssertUnwindSafe, catch_unwind};
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::mpsc::Sender;
+use std::thread;
+
+use super::hypothesis::{AssumedFact, AssumedHost};
+use super::job::{Job, JobId, JobProgress, JobResult, SaveOutcome, SaveRequest};
+use super::msg::Msg;
+use crate::facts::{Source, Subject};
+use crate::report::{Format, Report};
+use crate::settings::NewFilesystem;
+
+/// Work that the screens delegate. Every method runs on its own thread and may block.
+pub trait Worker: Send + Sync {
+    /// Reads the host and evaluates the rules. The error is a message for the user.
+    fn collect(&self, progress: &mut dyn FnMut(JobProgress)) -> Result<Report, String>;
+
+    /// Describes, without writing anything, what a probe would write, where, and for how long. The
+    /// error is the reason why the target cannot be probed.
+    fn plan_probe(&self, target: &Subject) -> Result<Vec<String>, String>;
+
+    /// Measures the target and returns a new report. Once `cancel` is set, the probe ends soon and
+    /// the report contains the results so far.
+    fn probe(
+        &self,
+        target: &Subject,
+        cancel: &Arc<AtomicBool>,
+        progress: &mut dyn FnMut(JobProgress),
+    ) -> Result<Report, String>;
+
+    /// Evaluates assumptions; the facts of the real host stay unchanged. The error names a refused
+    /// assumption and the reason.
+    fn evaluate_assumptions(&self, suppositions: &[AssumedFact]) -> Result<AssumedHost, String>;
+
+    /// Returns the report with this file system planned for a free disk; `None` restores the
+    /// recommended one. The error is the reason why the file system cannot be created.
+    fn replan_with_filesystem(
+        &self,
+        target: &Subject,
+        filesystem: Option<NewFilesystem>,
+    ) -> Result<Report, String>;
+
+    /// The recorded lines that a value was read from, display-safe; empty if the source has none.
+    fn raw_lines(&self, source: &Source, value: &str) -> Vec<String>;
+
+    /// Renders the last report of the real host, without assumptions.
+    fn render_document(&self, format: Format) -> Result<String, String>;
+
+    /// Writes a document to a file atomically, and overwrites an existing file only if `replace` is
+    /// set. The error is a message for the user.
+    fn save_document(
+        &self,
+        format: Format,
+        document: &str,
+        name: &str,
+        replace: bool,
+    ) -> Result<SaveOutcome, String>;
+}
+
+pub struct JobRunner {
+    worker: Arc<dyn Worker>,
+    out: Sender<Msg>,
+    running: BTreeMap<JobId, (Job, Arc<AtomicBool>)>,
+}
+
+impl JobRunner {
+    /// Progress and results of all jobs go to `out`.
+    pub fn new(worker: Arc<dyn Worker>, out: Sender<Msg>) -> Self {
+        Self {
+            worker,
+            out,
+            running: BTreeMap::new(),
+        }
+    }
+
+    pub fn start(&mut self, id: JobId, job: Job) {
+        let cancel = Arc::new(AtomicBool::new(false));
+        self.running.insert(id, (job.clone(), Arc::clone(&cancel)));
+        let (worker, out) = (Arc::clone(&self.worker), self.out.clone());
+        let run = move || {
+            let result = catch_unwind(AssertUnwindSafe(|| {
+                run_job(&*worker, &job, id, &cancel, &out)
+            }));
+            let result = result.unwrap_or_else(|panic| JobResult::Failed(panic_message(&*panic)));
+            // Sending fails only after the main loop has ended.
+            let _ = out.send(Msg::Done(id, result));
+        };
+        if let Err(error) = thread::Builder::new().name(format!("job {id}")).spawn(run) {
+            let failed = JobResult::Failed(format!("cannot start a thread: {error}"));
+            let _ = self.out.send(Msg::Done(id, failed));
+        }
+    }
+
+    pub fn cancel(&self, id: JobId) {
+        if let Some((_, cancel)) = self.running.get(&id) {
+            cancel.store(true, Ordering::Relaxed);
+        }
+    }
+
+    pub fn cancel_all(&self) {
+        self.running
+            .values()
+            .for_each(|(_, cancel)| cancel.store(true, Ordering::Relaxed));
+    }
+
+    /// A running probe has scratch files to remove; a running save has a file to complete.
+    pub fn has_job_needing_cleanup(&self) -> bool {
+        self.running
+            .values()
+            .any(|(job, _)| matches!(job, Job::Probe(_) | Job::Save(_)))
+    }
+
+    pub fn remove(&mut self, id: JobId) {
+        self.running.remove(&id);
+    }
+}
+
+fn run_job(
+    worker: &dyn Worker,
+    job: &Job,
+    id: JobId,
+    cancel: &Arc<AtomicBool>,
+    out: &Sender<Msg>,
+) -> JobResult {
+    let mut progress = |partial| {
+        let _ = out.send(Msg::Progress(id, partial));
+    };
+    let report = match job {
+        Job::Collect => worker.collect(&mut progress),
+        Job::Probe(target) => worker.probe(target, cancel, &mut progress),
+        Job::ChooseFilesystem(target, filesystem) => {
+            worker.replan_with_filesystem(target, *filesystem)
+        }
+        Job::PlanProbe(target) => {
+            return worker
+                .plan_probe(target)
+                .map_or_else(JobResult::Failed, JobResult::Plan);
+        }
+        Job::Suppose(suppositions) => {
+            let supposed = worker.evaluate_assumptions(suppositions).map(Box::new);
+            return supposed.map_or_else(JobResult::Failed, JobResult::AssumedHost);
+        }
+        Job::Raw(source, value) => {
+            return JobResult::Raw(
+                source.clone(),
+                value.clone(),
+                worker.raw_lines(source, value),
+            );
+        }
+        Job::Document(format) => {
+            let document = worker.render_document(*format);
+            return document
+                .map_or_else(JobResult::Failed, |text| JobResult::Document(text.into()));
+        }
+        Job::Save(save) => {
+            return run_save(worker, save).map_or_else(JobResult::Failed, JobResult::Saved);
+        }
+    };
+    report.map_or_else(JobResult::Failed, |report| {
+        JobResult::Report(Box::new(report))
+    })
+}
+
+fn run_save(worker: &dyn Worker, save: &SaveRequest) -> Result<SaveOutcome, String> {
+    let document = match &save.document {
+        Some(document) => Arc::clone(document),
+        None => worker.render_document(save.format)?.into(),
+    };
+    worker.save_document(save.format, &document, &save.name, save.replace)
+}
+
+fn panic_message(panic: &(dyn Any + Send)) -> String {
+    let text = panic.downcast_ref::<&str>().copied();
+    let text = text
+        .or_else(|| panic.downcast_ref::<String>().map(String::as_str))
+        .unwrap_or("no message");
+    // A panic message may contain bytes read from the host.
+    format!(
+        "this is a bug in walwise: {}",
+        crate::text::display_safe(text.as_bytes())
+    )
+}
