@@ -766,7 +766,7 @@ pub fn draw(model: &Model, area: Rect, hits: &mut ClickMap, buffer: &mut Buffer)
         }
         Some(Overlay::WhatIf(picker)) => what_if_picker::draw(model, picker, area, buffer),
         Some(Overlay::Filesystem { chosen }) => {
-            filesystem_choice_list::draw(model, *chosen, area, buffer)
+            filesystem_choice_list::draw(model, *chosen, area, buffer);
         }
         Some(Overlay::Save(form)) => save_dialog::draw(model, form, area, hits, buffer),
         Some(Overlay::Targets { filter, chosen }) => {

@@ -224,7 +224,7 @@ fn perform_action(model: &mut Model, view: PageView, command: UserAction) -> Vec
         Action::JumpToIssue(way) => {
             change_state_keeping_cache(model, view, |page, state, height| {
                 page.jump_to_issue(state, way, height);
-            })
+            });
         }
         Action::Enter => {
             let block = selected_block(model);

@@ -168,7 +168,7 @@ fn collect_compared_versions(cond: &Condition, found: &mut dyn FnMut(&'static st
                 found(test.fact.name, version);
             }
             TestOperator::FixedIn(lines) => {
-                lines.iter().for_each(|line| found(test.fact.name, line))
+                lines.iter().for_each(|line| found(test.fact.name, line));
             }
             _ => {}
         },

@@ -176,7 +176,7 @@ fn a_database_directory_is_never_written_to() {
     assert_eq!(plan.directory, directory.path().canonicalize().unwrap());
     let mut seen = Vec::new();
     run_probe(&plan, &CancelHandle::default(), &mut |_| {
-        seen.push(sorted_file_names(&data))
+        seen.push(sorted_file_names(&data));
     })
     .unwrap();
     assert!(seen.iter().all(|names| names == &["PG_VERSION"]));

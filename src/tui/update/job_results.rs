@@ -91,7 +91,7 @@ pub(super) fn handle_job_result(
             return reevaluate_assumptions(model);
         }
         (JobResult::AssumedHost(found), Activity::Assuming { .. }) => {
-            show_assumed_host(model, found)
+            show_assumed_host(model, found);
         }
         (JobResult::Failed(why), Activity::Assuming { .. }) => {
             if let Some(Overlay::WhatIf(picker)) = &mut model.overlay {

@@ -174,7 +174,7 @@ impl Condition {
     fn collect_fact_areas(&self, into: &mut Vec<ServerArea>) {
         match self {
             Self::All(kids) | Self::Any(kids) => {
-                kids.iter().for_each(|kid| kid.collect_fact_areas(into))
+                kids.iter().for_each(|kid| kid.collect_fact_areas(into));
             }
             Self::Not(kid) => kid.collect_fact_areas(into),
             Self::Every(..) | Self::Some(..) => {}

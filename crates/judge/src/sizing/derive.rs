@@ -678,7 +678,7 @@ pub fn derive_sizing_facts(facts: &mut FactSet) {
         match facts.value(&subject, &cluster::KIND) {
             Some(ServerKind::Postgres) => postgres::derive_wal_facts(facts, &subject),
             Some(ServerKind::Mysql | ServerKind::Mariadb) => {
-                mysql::derive_redo_facts(facts, &subject)
+                mysql::derive_redo_facts(facts, &subject);
             }
             None => {}
         }

@@ -341,7 +341,7 @@ mod tests {
         let make = || {
             fs::create_dir(&ours).unwrap();
             (0..300).for_each(|i| {
-                fs::write(ours.join(scratch_file_name(&i.to_string())), "x").unwrap()
+                fs::write(ours.join(scratch_file_name(&i.to_string())), "x").unwrap();
             });
         };
         let remove = |name: &str, inode| match open_if_own(&place, name, inode)? {

@@ -104,7 +104,7 @@ impl<'de> Visitor<'de> for ReportVisitor<'_> {
                     // The last key wins, even if its value is malformed.
                     *format = None;
                     parse_and_keep_part(kept, map.next_value()?, |_, schema| {
-                        *format = Some(schema)
+                        *format = Some(schema);
                     });
                 }
                 "document" => {

@@ -199,7 +199,7 @@ impl OptionFileReader<'_> {
                     );
                 }
                 (None, Err(miss)) => {
-                    self.add_error_gap(miss, &format!("/proc/{}/environ", server.pid))
+                    self.add_error_gap(miss, &format!("/proc/{}/environ", server.pid));
                 }
                 (None, Ok(_)) => {}
             }

@@ -86,7 +86,7 @@ impl RuleHeader {
             .and_then(|stamp| {
                 let read = Verification::parse(&stamp.text);
                 read.map_err(|how| {
-                    problems.report_mistake(stamp.span, "not a valid check stamp", how.to_owned())
+                    problems.report_mistake(stamp.span, "not a valid check stamp", how.to_owned());
                 })
                 .ok()
             });
