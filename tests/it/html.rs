@@ -14,6 +14,7 @@ use walwise_measure::trial::TrialRecord;
 use walwise_model::facts::Subject;
 use walwise_report::{Format, Report, SavedReport, html, json};
 use walwise_sys::host::RecordedHost;
+use walwise_testkit::collapse_whitespace;
 
 use crate::support::deadline::CommandInTime as _;
 use crate::support::recorded::{SITUATIONS, recorded_host_file, recorded_host_files};
@@ -47,11 +48,6 @@ fn parse_page(page: &str) -> Value {
         &[script.to_str().unwrap(), file.to_str().unwrap()],
     ))
     .unwrap()
-}
-
-/// Collapses white space to single blanks.
-fn collapse_whitespace(text: &str) -> String {
-    text.split_whitespace().collect::<Vec<_>>().join(" ")
 }
 
 /// Largest size in bytes of a page per target, without the embedded report.

@@ -14,6 +14,7 @@ use walwise_model::facts::catalog;
 use walwise_model::settings;
 use walwise_report::{Report, text, view};
 use walwise_sys::host::RecordedHost;
+use walwise_testkit::collapse_whitespace;
 
 use crate::support::recorded::{
     recorded_host_documents, recorded_host_file, recorded_host_reports,
@@ -42,11 +43,6 @@ fn report(name: &str) -> Report {
         ..Request::default()
     };
     Session::collect(&host, &request, RuleSet::builtin(), &mut |_, _| ()).report()
-}
-
-/// Collapses white space to single blanks.
-fn collapse_whitespace(text: &str) -> String {
-    text.split_whitespace().collect::<Vec<_>>().join(" ")
 }
 
 /// Sentences of a report that appear on the screens.

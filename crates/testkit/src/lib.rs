@@ -10,3 +10,8 @@
 )]
 
 pub mod deadline;
+
+/// The text with single blanks between words, because lines may wrap anywhere.
+pub fn collapse_whitespace(text: &str) -> String {
+    text.split_whitespace().collect::<Vec<_>>().join(" ")
+}

@@ -4,6 +4,7 @@
 //! back-to-back figure in its place.
 
 use serde_json::Value as Json;
+use walwise_testkit::collapse_whitespace;
 
 use super::{PLAIN, screen_text};
 use crate::facts::catalog::postgres::WalSyncMethod;
@@ -174,10 +175,6 @@ fn json(report: &Report, is_verbose: bool) -> Json {
     serde_json::from_str(&text).unwrap()
 }
 
-fn flat(text: &str) -> String {
-    text.split_whitespace().collect::<Vec<_>>().join(" ")
-}
-
 #[test]
 fn every_surface_shows_the_same_latency() {
     for (in_force, rows) in &TEN {
@@ -200,14 +197,17 @@ fn every_surface_shows_the_same_latency() {
                 screen_text(&session_with(report.clone(), (100, 45), PLAIN)),
             ),
         ] {
-            assert!(flat(&page).contains(&median), "{name}: {median}\n{page}");
+            assert!(
+                collapse_whitespace(&page).contains(&median),
+                "{name}: {median}\n{page}"
+            );
         }
         // Lines of these formats are long enough for the full wording.
         for page in [
             Format::Markdown.render(&report).unwrap(),
             Format::Html.render(&report).unwrap(),
         ] {
-            assert!(flat(&page).contains(&says), "{says}\n{page}");
+            assert!(collapse_whitespace(&page).contains(&says), "{says}\n{page}");
         }
         let near =
             |json: &Json, us: f64| json.as_f64().is_some_and(|of| (of - us).abs() < 1e-6 * us);

@@ -3,6 +3,7 @@
 
 use proptest::prelude::*;
 use ratatui::layout::Size;
+use walwise_testkit::collapse_whitespace;
 
 use super::*;
 use crate::facts::{Value, catalog};
@@ -456,10 +457,6 @@ fn with_entered_fact() -> AssumedHost {
     }
 }
 
-fn flat(text: &str) -> String {
-    text.split_whitespace().collect::<Vec<_>>().join(" ")
-}
-
 #[test]
 fn whoever_states_a_fact_is_told_what_it_decides_and_what_it_never_does() {
     let told = [
@@ -481,12 +478,15 @@ fn whoever_states_a_fact_is_told_what_it_decides_and_what_it_never_does() {
             "{banner}"
         );
         for said in told {
-            assert!(flat(&screen).contains(said), "{said}: {screen}");
+            assert!(
+                collapse_whitespace(&screen).contains(said),
+                "{said}: {screen}"
+            );
         }
         press_keys(&mut model, "4");
         for said in told {
             assert!(
-                flat(&screen_text(&model)).contains(said),
+                collapse_whitespace(&screen_text(&model)).contains(said),
                 "{said}: {}",
                 screen_text(&model)
             );
@@ -498,7 +498,7 @@ fn whoever_states_a_fact_is_told_what_it_decides_and_what_it_never_does() {
     };
     let text = crate::report::text::render(&report);
     for said in told {
-        assert!(flat(&text).contains(said), "{said}: {text}");
+        assert!(collapse_whitespace(&text).contains(said), "{said}: {text}");
     }
 }
 

@@ -8,13 +8,9 @@ use walwise_collect::Request;
 use walwise_judge::rules::RuleSet;
 use walwise_report::{json, text};
 use walwise_sys::host::RecordedHost;
+use walwise_testkit::collapse_whitespace;
 
 use super::{host, recorded_host_names, table::recorded_target};
-
-/// Collapses white space, so that line breaks do not matter.
-fn collapse_whitespace(text: &str) -> String {
-    text.split_whitespace().collect::<Vec<_>>().join(" ")
-}
 
 #[test]
 fn whatever_is_critical_has_a_remedy() {

@@ -4,6 +4,7 @@
 use std::collections::BTreeSet;
 
 use walwise_report::text::{self, LineStyle};
+use walwise_testkit::collapse_whitespace;
 
 use super::host;
 use crate::support::deadline::CommandInTime as _;
@@ -20,11 +21,6 @@ fn short_report(name: &str, more: &[&str]) -> String {
         .args(["--host", path.to_str().unwrap()])
         .output_in_time();
     stdout(&output)
-}
-
-/// Collapses white space, because lines may wrap anywhere.
-fn collapse_whitespace(text: &str) -> String {
-    text.split_whitespace().collect::<Vec<_>>().join(" ")
 }
 
 #[test]
