@@ -405,7 +405,7 @@ fn remark_empty_files(parts: &[ParsedFile<'_>]) -> Vec<(usize, Diagnostic)> {
 
 /// Reports duplicate ids and drops the later rule.
 fn drop_duplicate_ids(parts: &mut [ParsedFile<'_>]) -> Vec<(usize, Diagnostic)> {
-    let mut first: BTreeMap<String, (&RuleFile, usize, Author)> = BTreeMap::new();
+    let mut first: BTreeMap<String, (usize, &RuleFile, usize, Author)> = BTreeMap::new();
     let mut found = Vec::new();
     for (
         index,
@@ -417,8 +417,8 @@ fn drop_duplicate_ids(parts: &mut [ParsedFile<'_>]) -> Vec<(usize, Diagnostic)> 
     ) in parts.iter_mut().enumerate()
     {
         for (id, span) in &loaded.ids {
-            let Some((other, at, theirs)) = first.get(id) else {
-                first.insert(id.clone(), (*file, span.start, *author));
+            let Some((_, other, at, theirs)) = first.get(id) else {
+                first.insert(id.clone(), (index, *file, span.start, *author));
                 continue;
             };
             let place = SourceLocation {
@@ -443,9 +443,9 @@ fn drop_duplicate_ids(parts: &mut [ParsedFile<'_>]) -> Vec<(usize, Diagnostic)> 
             ));
         }
         loaded.rules.retain(|(rule, span)| {
-            first.get(&rule.id).is_some_and(|(first_file, at, _)| {
-                std::ptr::eq(*first_file, *file) && *at == span.start
-            })
+            first
+                .get(&rule.id)
+                .is_some_and(|(place, _, at, _)| (*place, *at) == (index, span.start))
         });
     }
     found

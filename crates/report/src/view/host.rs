@@ -8,7 +8,8 @@ use super::section::{Bullet, Detail, Grid};
 use super::{RichText, Section, target, target_order, unknown_facts, what_if, wording};
 use crate::{Report, TargetSummary};
 use walwise_judge::rules::Outcome;
-use walwise_model::facts::Subject;
+use walwise_model::facts::catalog::host::Vantage;
+use walwise_model::facts::{Choice, Subject};
 use walwise_model::text::text_builder::WIDTH;
 use walwise_model::text::wrap::display_width;
 
@@ -56,11 +57,11 @@ pub fn header_sections(report: &Report) -> Vec<Section> {
         Some(false) => ", not as root",
         None => "",
     };
-    let place = match host.seen_by.as_str() {
-        "host" => "on the host",
-        "guest" => "in a guest",
-        "container" => "in a container",
-        _ => "host or guest unknown",
+    let place = match Vantage::from_word(&host.seen_by) {
+        Some(Vantage::Host) => "on the host",
+        Some(Vantage::Guest) => "in a guest",
+        Some(Vantage::Container) => "in a container",
+        None => "host or guest unknown",
     };
     let mut section = Section::new_top("");
     section.push_sentence(
