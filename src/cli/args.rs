@@ -176,7 +176,7 @@ pub struct OutputArgs {
     pub output: Option<PathBuf>,
     /// Mode of the output file in octal, e.g. 0640. Default: 0600 for root, by the umask for other
     /// users.
-    #[arg(long, value_name = "MODE", requires = "output", value_parser = FileAccess::parse)]
+    #[arg(long, value_name = "MODE", requires = "output", value_parser = FileAccess::parse_octal_mode)]
     pub output_mode: Option<FileAccess>,
 }
 

@@ -214,7 +214,7 @@ pub mod interval {
             high: or_value(estimate.high),
             ..estimate
         };
-        draw_interval(axis.estimate_positions(estimate), columns)
+        draw_interval(axis.positions_of_estimate(estimate), columns)
     }
 
     /// `share` is between 0 and 1.

@@ -63,7 +63,7 @@ mod wal_page {
         }
 
         #[test]
-        fn a_page_is_known_by_every_sector_of_it() {
+        fn a_page_is_known_only_if_every_sector_is_its_own() {
             let new = filled_page(7, 3000);
             assert_eq!(page_number(&new, 7), Some(3000));
             assert_eq!(page_number(&new, 8), None, "of another run");

@@ -78,7 +78,7 @@ impl LogTimeAxis {
     }
 
     /// The positions of `[low, value, high]`.
-    pub fn estimate_positions(&self, estimate: Estimate) -> [f64; 3] {
+    pub fn positions_of_estimate(&self, estimate: Estimate) -> [f64; 3] {
         [estimate.low, estimate.value, estimate.high].map(|us| self.position_of_time(us))
     }
 

@@ -128,7 +128,7 @@ pub enum FileAccess {
 
 impl FileAccess {
     /// Parses octal permissions; refuses a file that others could write.
-    pub fn parse(text: &str) -> Result<Self, String> {
+    pub fn parse_octal_mode(text: &str) -> Result<Self, String> {
         let bits = u32::from_str_radix(text, 8)
             .ok()
             .filter(|bits| *bits <= 0o7777);
@@ -297,12 +297,15 @@ mod tests {
             ("0755", 0o755),
             ("600", 0o600),
         ] {
-            assert_eq!(FileAccess::parse(text), Ok(FileAccess::Mode(bits)));
+            assert_eq!(
+                FileAccess::parse_octal_mode(text),
+                Ok(FileAccess::Mode(bits))
+            );
         }
         for wrong in [
             "0660", "0602", "4755", "2755", "1644", "0440", "x", "", "-600", "0o600", "77777",
         ] {
-            assert!(FileAccess::parse(wrong).is_err(), "{wrong}");
+            assert!(FileAccess::parse_octal_mode(wrong).is_err(), "{wrong}");
         }
     }
 

@@ -502,7 +502,7 @@ fn refuse_server_on_disk(here: &FactSet, target: &Subject) -> Result<(), CliErro
 
 /// Estimated number of blocks within the budget, with 2 s per mkfs. A block measures all candidates
 /// and the reference a second time; other parts of a block are short.
-fn estimated_blocks(plan: &TrialPlan) -> f64 {
+fn blocks_within_budget(plan: &TrialPlan) -> f64 {
     let record = &plan.record;
     let cell = 2.0 + 1.2 * record.load_seconds * record.loads.len() as f64;
     record.budget / (cell * (plan.candidates.len() + 1) as f64)
@@ -563,7 +563,7 @@ fn cost_lines(plan: &TrialPlan) -> Vec<String> {
     lines.push(
         "it slows down other I/O on that disk and removes its own data at the end".to_owned(),
     );
-    let blocks = estimated_blocks(plan).floor();
+    let blocks = blocks_within_budget(plan).floor();
     let least = INTERIM_BLOCKS.first().copied().unwrap_or_default() as f64;
     if blocks < least {
         let counted = if (1.0..2.0).contains(&blocks) {

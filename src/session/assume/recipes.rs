@@ -531,7 +531,7 @@ mod tests {
                 "4\tmysqld.socket\t/s\n2\tmysqld.sync_binlog\t0\n",
             ),
         ] {
-            assert_eq!(edit.change(answer).unwrap(), now);
+            assert_eq!(edit.apply_to(answer).unwrap(), now);
         }
         assert_eq!(
             switch_cache_text("Write cache is:   Enabled\n", false),

@@ -56,7 +56,7 @@ mod intervals {
             };
             drawn.push(right_aligned_text(PLOT_X[0] - 8.0, y + 4.0, &name));
             drawn.extend(interval_shapes(
-                axis.estimate_positions(paced.median_us),
+                axis.positions_of_estimate(paced.median_us),
                 PLOT_X,
                 y,
             ));

@@ -31,7 +31,7 @@ impl AnswerEdit {
 
 #[cfg(any(test, feature = "testing"))]
 impl AnswerEdit {
-    pub fn change(&self, text: &str) -> Result<String, HostError> {
+    pub fn apply_to(&self, text: &str) -> Result<String, HostError> {
         (self.change)(text)
     }
 }

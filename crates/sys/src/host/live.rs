@@ -105,7 +105,7 @@ impl LiveHost {
         size: u64,
         parts: impl IntoIterator<Item = (u64, Vec<u8>)>,
     ) -> Vec<String> {
-        let mut regions = device_scan::magic::ReadRegions::new(size);
+        let mut regions = device_scan::magic::RegionBytes::new(size);
         parts
             .into_iter()
             .for_each(|(at, bytes)| regions.add_region(at, bytes));

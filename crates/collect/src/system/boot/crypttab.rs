@@ -96,7 +96,7 @@ pub fn record_crypttab(
                 ..
             } if kept == "whole"
                 && line.is_supported()
-                && line.matches_type(uuid)
+                && line.type_matches_uuid(uuid)
                 && unlocked
                     .as_ref()
                     .is_some_and(|unlocked| maps_device(host, facts, unlocked, device)) => {}
@@ -212,7 +212,7 @@ impl CrypttabEntry<'_> {
     }
 
     /// Whether the line's type agrees with `uuid`, the UUID of the unlocked mapping.
-    fn matches_type(&self, uuid: Option<&str>) -> bool {
+    fn type_matches_uuid(&self, uuid: Option<&str>) -> bool {
         uuid.is_some_and(|uuid| {
             let is_plain = uuid.starts_with("CRYPT-PLAIN-");
             !(is_plain && self.names_header_type() || !is_plain && self.names_plain_type())

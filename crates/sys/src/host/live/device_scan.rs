@@ -19,7 +19,7 @@ use std::time::{Duration, Instant};
 
 use nix::fcntl::OFlag;
 
-use self::magic::ReadRegions;
+use self::magic::RegionBytes;
 use self::offsets::{END_BYTES, PIECE_BYTES};
 use super::device;
 use super::files::host_error;
@@ -100,7 +100,7 @@ fn scan_device(mut device: File, seed: u64, time: TimeBudget) -> io::Result<Devi
     };
     let parts = looked.read_pieces(&known, PieceRetention::Bytes)?;
     let places_left = known.len() - looked.ranges.len();
-    let mut regions = ReadRegions::new(size);
+    let mut regions = RegionBytes::new(size);
     for (at, bytes) in parts {
         regions.add_region(at, bytes);
     }

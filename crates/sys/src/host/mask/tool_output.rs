@@ -26,7 +26,7 @@ pub fn identity_ranges(answer: &[u8]) -> Vec<(Range<usize>, IdentityKind)> {
     let mut start = 0;
     for line in answer.split(|b| *b == b'\n') {
         places.extend(
-            in_line(line)
+            line_identity_ranges(line)
                 .into_iter()
                 .map(|(range, kind)| (range.start + start..range.end + start, kind)),
         );
@@ -36,7 +36,7 @@ pub fn identity_ranges(answer: &[u8]) -> Vec<(Range<usize>, IdentityKind)> {
 }
 
 /// The identities in one line: after every colon that follows a key.
-fn in_line(line: &[u8]) -> Vec<(Range<usize>, IdentityKind)> {
+fn line_identity_ranges(line: &[u8]) -> Vec<(Range<usize>, IdentityKind)> {
     let mut places = Vec::new();
     for colon in line
         .iter()

@@ -112,12 +112,12 @@ pub fn signature_names() -> Vec<&'static str> {
     names
 }
 
-pub struct ReadRegions {
+pub struct RegionBytes {
     size: u64,
     parts: Vec<(u64, Vec<u8>)>,
 }
 
-impl ReadRegions {
+impl RegionBytes {
     pub fn new(size: u64) -> Self {
         Self {
             size,
